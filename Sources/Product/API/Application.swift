@@ -6,8 +6,8 @@ import Runtime
 import Storage
 import Text
 
-/// The parts of the service that requests and background work share, made once. Each part has its
-/// own behaviour; code that needs one part takes that part.
+/// The parts of the service that requests and background work share, created once for each process.
+/// Code that needs only one part should be given that part.
 package final class Application: Sendable {
     package let database: Database
     package let passwords: PasswordHasher
@@ -19,9 +19,9 @@ package final class Application: Sendable {
     private let resolver: TXTResolver
     /// The server's public URL, without a trailing slash; the base of links.
     package let publicURL: String
-    /// Whether mail is sent; otherwise links are shown to be handed over.
+    /// Whether mail is sent. If not, links are shown to the operator, who delivers them.
     package let sendsMail: Bool
-    /// Whether imported password hashes must keep the tighter limits.
+    /// Whether imported password hashes must keep the tighter limits on their cost parameters.
     package let holdsImportedHashesTightly: Bool
     /// The built-in client contracts.
     package let clients: [ClientDescription]
@@ -31,29 +31,31 @@ package final class Application: Sendable {
     package let origins: CORSPolicyEnforcer
     /// The stored responses of requests with an `Idempotency-Key`.
     let responses: ResponseStore
-    /// Seals what is stored outside the database, or in it, until a sign-in ends.
+    /// Encrypts the state of an unfinished sign-in, inside and outside the database.
     package let signInSealer: Sealer
     package let metrics: ServiceMetrics
     package let requests: RequestLog
-    /// Waits before a provider is polled again, and before an attempt that is slowed down.
+    /// Waits for a duration without blocking a thread: before a provider is polled again, and
+    /// before a sign-in attempt that is slowed down.
     package let pause: @Sendable (Duration) async throws -> Void
 
     /// The imports that are being received, by tenant.
     let uploads = InFlight<UUID>(perKey: 2, total: 8, isFair: true)
-    /// The batches of verifications, by caller: one caller must not occupy the database alone. Each
-    /// makes `Database.lookUpsAtOnce` concurrent look-ups.
+    /// The batches of key verifications in progress, by caller, so that one caller cannot occupy
+    /// the database alone. Each batch makes `Database.lookUpsAtOnce` concurrent look-ups.
     package let batches = InFlight<UUID?>(perKey: 8)
     /// The attempts that are being slowed down, by address.
     package let slowedAttempts = InFlight<String>(perKey: 1, total: 1000)
 
-    /// What the environment and the layers above decide.
+    /// The settings of the application. The environment supplies values such as the public URL; the
+    /// modules above this one supply others, such as the endpoints and the client contracts.
     package struct Options: Sendable {
         package var publicURL: String
         package var sendsMail = false
         package var holdsImportedHashesTightly = false
         /// Limits for requests to identity providers.
         package var providers = OutboundPolicy()
-        /// A name server instead of those of the system.
+        /// The name server to use in place of the system's own; `nil` for the system's own.
         package var nameServer: TXTResolver.Server?
         package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }
         package var clients: [ClientDescription] = []
@@ -63,7 +65,8 @@ package final class Application: Sendable {
         package init(publicURL: String) { self.publicURL = publicURL }
     }
 
-    /// `signingKey` is PEM of a P-256 key that signs access tokens instead of the database's key.
+    /// `signingKey` is the PEM text of a P-256 key. If it is given, it signs access tokens in place
+    /// of the database's key.
     package init(
         database: Database, passwords: PasswordHasher, signingKey: String? = nil,
         metrics: ServiceMetrics, logger: Logger?, options: Options
@@ -103,7 +106,8 @@ package final class Application: Sendable {
         try? await resolver.records(of: name, for: owner)
     }
 
-    /// A refusal in the form that the path's clients expect; `nil` for the form of RFC 9457.
+    /// An error response in the form that the clients of the path expect; `nil` if it is a problem
+    /// document (RFC 9457).
     func encode(_ problem: Problem, _ request: Request) -> Response? {
         guard let name = CORSScope.client(of: request.path) else {
             return LambdaEndpoint.encode(problem, request)

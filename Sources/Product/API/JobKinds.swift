@@ -1,5 +1,5 @@
 extension JobKinds {
-    /// Every job kind of the service, one line each.
+    /// All job kinds of the service.
     package static let all = JobKinds(
         BulkEndpoints.kinds
             + [InviteJobs(), ImportJob(), InactivityJob()])

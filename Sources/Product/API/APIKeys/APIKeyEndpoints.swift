@@ -86,7 +86,7 @@ package enum APIKeyEndpoints {
         }
     }
 
-    /// The owner in the body, by default the tenant.
+    /// The owner that the body names. If it names none, the owner is the tenant.
     private static func owner(of call: Call, _ collection: APIKeyCollection) async throws
         -> APIKey.Owner
     {
@@ -178,7 +178,7 @@ package enum APIKeyEndpoints {
                     row, now in
                     try call.input.checkRepeated(against: row.json(at: call.now))
                     var input = APIKeyInput(call, tenant: tenant)
-                    // A scope that has since been removed from the catalogue may stay.
+                    // A key may keep a scope that has since been removed from the catalogue.
                     var next = try input.applied(to: row.key, catalogue: catalogue + row.key.scopes)
                     let subject = call.principal.subject
                     if call.input.has("scopes"),
@@ -235,7 +235,8 @@ package enum APIKeyEndpoints {
             })
     }
 
-    /// Throws 403, and revokes nothing, if the caller may not revoke one of the keys.
+    /// Revokes the path's key and everything that was created with it, other keys included. Throws
+    /// 403, and revokes nothing, if the caller may not revoke one of these keys.
     private static func revokeWithMade(
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> (APIKeyRow, EndedWithKey) {
@@ -295,13 +296,14 @@ package enum APIKeyEndpoints {
 }
 
 extension JSONValue {
-    /// The object with the secret as `key`.
+    /// The key's object with one more member: the secret, as `key`.
     func revealing(_ secret: APIKeySecret) -> JSONValue {
         .object((members ?? []) + [.init("key", .string(secret.text))])
     }
 }
 
-/// A collection of API keys: a tenant's, or the platform's, which are stored under the nil tenant.
+/// The API keys of a tenant, or those of the platform, which the database stores under the nil
+/// tenant.
 struct APIKeyCollection: Sendable {
     let isPlatform: Bool
 
@@ -315,7 +317,8 @@ struct APIKeyCollection: Sendable {
         verb + (isPlatform ? "Platform" : "") + noun
     }
 
-    /// Here a right over the caller's own keys is enough; the handler checks the key's owner.
+    /// The access that an endpoint of this collection requires. For a tenant's keys, a right over
+    /// the caller's own keys is enough here; the handler then checks the key's owner.
     func access(_ right: Right) -> Access {
         if !isPlatform { return .own(right) }
         return .platform(right == .listKeys ? right : .writePlatformKeys)
@@ -359,16 +362,17 @@ struct APIKeyCollection: Sendable {
         }
     }
 
-    /// Throws 404 for a key that the caller may not see, and 403 for one that it may only see.
+    /// Throws unless the caller has the right over the key: 403 if it may at least see the key,
+    /// else 404.
     func require(_ call: Call, _ right: Right, _ key: APIKey) throws {
         if try permits(call, right, owner: key.owner) { return }
         if try permits(call, .listKeys, owner: key.owner) { throw Problem.forbidden() }
         throw Problem.notFound("API key")
     }
 
-    /// Changes the path's key under its lock: checks the permission, then `If-Match`, then the
-    /// body. A calling key changes only keys within its own bounds. `isStronger` means that the
-    /// holder of the key can do more afterwards, or that the response shows a secret.
+    /// Changes the path's key under its lock. Checks the permission, then `If-Match`, then the
+    /// body. If the caller is a key, it changes only keys within its own bounds. `body` returns
+    /// `isStronger` if the key permits more than before, or if the response shows a secret.
     func change(
         _ call: Call, _ right: Right, action: AuditAction,
         _ body: @Sendable (APIKeyRow, Timestamp) throws -> (key: APIKey, isStronger: Bool)
@@ -427,7 +431,8 @@ extension APIKeyFilter {
                 + "does not have an admin's rights now."),
     ]
 
-    /// `nil` if the filter leaves nothing that the caller may see.
+    /// The filters and sort order for the storage layer; `nil` if no key that the caller may see
+    /// can match.
     init?(_ filter: ListFilter, _ call: Call, _ collection: APIKeyCollection) async throws {
         let input = filter.input
         self.init(

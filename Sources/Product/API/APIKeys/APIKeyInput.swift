@@ -2,11 +2,12 @@ import Domain
 import Storage
 import Text
 
-/// A body's key settings, checked beyond the shape: against the tenant's catalogue and the issuer's
-/// own rights, with addresses and origins in canonical form.
+/// The key settings of a body. After the check against the shape, they are checked against the
+/// tenant's scope catalogue and the issuer's own rights. Addresses and origins are in canonical
+/// form.
 struct APIKeyInput {
     let call: Call
-    /// `nil` for a key of the platform.
+    /// The tenant that owns the key; `nil` for a key of the platform.
     let tenant: UUID?
     private var errors: [FieldError] = []
 
@@ -41,10 +42,10 @@ struct APIKeyInput {
         return next
     }
 
-    /// Only callers who could issue the changed key may widen its scopes, networks, origins or
-    /// expiry; every caller who may write keys may narrow them. A new scope that moves trust cannot
-    /// be given to a key that is bound, since such a key could create unbound ones. A bound may be
-    /// added later.
+    /// Throws 403 if the change widens the key's scopes, networks, origins or expiry and the caller
+    /// could not issue the changed key. Every caller who may write keys may narrow them. A key that
+    /// is bound cannot get a scope that moves trust, since it could then create unbound keys; a
+    /// bound may be added later.
     private static func requireStrength(
         from key: APIKey, to next: APIKey, _ call: Call, _ tenant: UUID?
     ) throws {
@@ -81,7 +82,8 @@ struct APIKeyInput {
     private static let managing = ManagementScope.allCases.map(\.rawValue)
         .joined(separator: ", ")
 
-    /// Each scope once: management scopes, and the tenant's own.
+    /// The scopes without repetitions. Adds an error for each that is neither a management scope
+    /// nor in the tenant's catalogue.
     private mutating func known(_ scopes: [String], _ catalogue: [String]) -> [String] {
         let all = ManagementScope.allCases.map(\.rawValue) + catalogue
         var seen: [String] = []
@@ -128,10 +130,10 @@ struct APIKeyInput {
 /// The API key that makes a call. What it creates or changes is bounded by its current state.
 package struct CallingKey: Sendable {
     package let id: UUID
-    /// The nil tenant for a key of the platform.
+    /// The tenant that the key belongs to; the nil tenant for a key of the platform.
     private let home: UUID
 
-    /// `nil` for operators and users, and for a provider's hook, which creates no keys.
+    /// `nil` if the caller is an operator, a user or a provider's hook. A hook creates no keys.
     package init?(_ principal: CallerPrincipal) {
         guard principal.kind == .key, principal.provider == nil, let id = principal.id else {
             return nil
@@ -140,8 +142,9 @@ package struct CallingKey: Sendable {
         home = principal.tenant ?? .platform
     }
 
-    /// The key as it is now, locked until the transaction ends. Throws 401 if it was revoked or has
-    /// expired since the call arrived; otherwise it could create something that outlives it.
+    /// The current row of the key, locked until the transaction ends. Throws 401 if the key was
+    /// revoked or has expired since the call arrived. Otherwise it could create something that
+    /// outlives it.
     package func held(in change: Change) async throws -> APIKeyRow {
         guard let row = try await change.holdAPIKey(id, of: home),
             [.active, .grace].contains(row.key.status(at: change.now))
@@ -149,7 +152,8 @@ package struct CallingKey: Sendable {
         return row
     }
 
-    /// The same, but throws 403 if the key does not have the scope that it grants.
+    /// The current row of the key, locked as by `held(in:)`. Throws 403 if the key does not have
+    /// the scope that it is about to grant.
     func held(in change: Change, giving scope: ManagementScope) async throws -> APIKeyRow {
         let row = try await held(in: change)
         guard row.key.scopes.contains(where: { sameBytes($0, scope.rawValue) }) else {
@@ -159,8 +163,9 @@ package struct CallingKey: Sendable {
         return row
     }
 
-    /// Locks the key that is changed, and this one, in the order of their ids, as every writer of
-    /// several keys does.
+    /// Locks this key and the key that it changes, and returns both rows. The rows are locked in
+    /// the order of their ids, as in every change of several keys, so that two changes cannot
+    /// deadlock.
     package func held(
         in change: Change, with target: UUID
     ) async throws -> (caller: APIKeyRow, target: APIKeyRow) {
@@ -174,10 +179,10 @@ package struct CallingKey: Sendable {
 }
 
 extension Call {
-    /// Makes a change that creates something that ends with its maker: a link, an invite, an
-    /// operator, a job. If a key is calling, it is locked until the change is committed: a
-    /// revocation of the key with everything that it made either finds the new object, or comes
-    /// first, and then this throws 401.
+    /// Makes a change that creates a link, an invite, an operator or a job, all of which end when
+    /// their creator ends. If the caller is a key, the key is locked until the commit. A concurrent
+    /// revocation of the key and of what it created then either finds the new object or comes
+    /// first; in that case this throws 401.
     func making<Result: Sendable>(
         in place: TenantScope? = nil, dryRun: Bool = false,
         _ body: (Change) async throws -> Result
@@ -190,11 +195,11 @@ extension Call {
     }
 }
 
-/// What one key may grant to another, and to itself.
+/// The bounds that an API key sets for the keys that it creates and for changes to itself.
 package enum KeyBounding {
-    /// Returns the new key within its creator's bounds. A member for which `isGiven` is false gets
+    /// Returns the new key within its creator's bounds. A setting for which `isGiven` is false gets
     /// the creator's value. A rate limit is shared with the creator, not granted again. Throws 403
-    /// for anything that reaches further.
+    /// if a given setting exceeds the creator's bounds.
     package static func bounded(
         _ key: APIKey, by maker: APIKey, isGiven: (APIKeyBounds.Part) -> Bool
     ) throws -> APIKey {
@@ -212,8 +217,8 @@ package enum KeyBounding {
         return key
     }
 
-    /// Throws 403 unless the key is within the calling key's bounds: changing it, or reading its
-    /// secret, would be the same as having it.
+    /// Throws 403 unless every bound of the key is within those of the calling key. A caller who
+    /// changes a key or reads its secret can use that key itself.
     package static func requireWithin(_ key: APIKey, _ caller: APIKey) throws {
         let beyond = caller.bounds.exceeded(by: key.bounds)
         guard beyond.isEmpty else {
@@ -221,8 +226,8 @@ package enum KeyBounding {
         }
     }
 
-    /// Throws 403 if the change takes a key beyond the calling key, or the calling key beyond
-    /// itself.
+    /// Throws 403 if the change widens a key beyond the bounds of the calling key, or widens the
+    /// calling key itself.
     static func requireNarrower(_ next: APIKey, than key: APIKey, caller: APIKey) throws {
         let isOwn = key.id == caller.id
         let beyond = (isOwn ? key : caller).bounds.exceeded(by: next.bounds, countsCatalogue: isOwn)

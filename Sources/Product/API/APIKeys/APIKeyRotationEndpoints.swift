@@ -46,7 +46,8 @@ enum APIKeyRotationEndpoints {
                 let tenant = try collection.tenantID(call)
                 let row = try await collection.change(call, .writeKeys, action: .apiKeyRotated) {
                     row, now in
-                    // The new secret is equivalent to a new key with these scopes.
+                    // A new secret is worth as much as a new key with these scopes, so the same
+                    // check applies.
                     try APIKeyInput.requireGiveable(row.key.scopes, call, tenant)
                     let secret = pair.of(row.key.environment).stored
                     var next = try refusing { () throws(APIKeyRotation.Failure) in
@@ -62,7 +63,8 @@ enum APIKeyRotationEndpoints {
             })
     }
 
-    /// One secret for each environment, since the key's environment is known only under its lock.
+    /// One secret for each environment (live and test), since the key's environment is known only
+    /// under its lock.
     private struct Secrets: Sendable {
         let live: APIKeySecret
         let test: APIKeySecret
@@ -96,7 +98,8 @@ enum APIKeyRotationEndpoints {
                 let row = try await collection.change(
                     call, .writeKeys, action: isCut ? .apiKeyCut : .apiKeyRolledBack
                 ) { row, now in
-                    // Extending an old secret is equivalent to a new key with these scopes.
+                    // A longer life for an old secret is worth as much as a new key with these
+                    // scopes, so the same check applies.
                     if !isCut { try APIKeyInput.requireGiveable(row.key.scopes, call, tenant) }
                     return (try body(row, now), isStronger: !isCut)
                 }

@@ -160,7 +160,8 @@ extension APIKey.Previous: JSONView {
     }
 }
 
-/// The maker of an object, as it is shown. The command line acts as an operator who has no row.
+/// Who created an object, as responses show it. The command line acts as an operator without a row
+/// in the database.
 enum MakerView {
     private static func isCommandLine(_ type: String, _ id: String) -> Bool {
         sameBytes(type, "operator") && sameBytes(id, UUID.platform.description)

@@ -37,8 +37,8 @@ enum IntrospectionEndpoint {
         return token
     }
 
-    /// `nil` if the token is invalid or if the caller may not ask about it: the response does not
-    /// say which (RFC 7662 section 2.2).
+    /// The members of the response for an active token; `nil` if the token is invalid or if the
+    /// caller may not ask about it. The response is the same in both cases (RFC 7662 section 2.2).
     private static func facts(of token: String, _ call: Call) async throws -> [JSONValue.Member]? {
         if token.utf8.starts(with: "gate_".utf8) { return try await facts(ofKey: token, call) }
         let caller = call.principal.subject
@@ -52,7 +52,8 @@ enum IntrospectionEndpoint {
     ) async throws -> [JSONValue.Member]? {
         // Introspection does not count against the key's rate limit.
         let finding = try await KeyFinding.of(KeyQuestion(text), isLimited: false, call)
-        // The server that asks checks the key's networks and origins, since they are unknown here.
+        // The key's networks and origins cannot be checked here, since the end user's address and
+        // origin are unknown. The resource server that asks must check them.
         guard [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict),
             let key = finding.key
         else { return nil }

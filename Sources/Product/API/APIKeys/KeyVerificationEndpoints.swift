@@ -95,8 +95,7 @@ enum KeyVerificationEndpoints {
         ])
 }
 
-/// `/v1/api-keys/identify`: which key has this text? For someone who holds a leaked key and must
-/// find it.
+/// `/v1/api-keys/identify`: finds the key with a given text, for a person who holds a leaked key.
 enum KeyIdentification {
     static let endpoint = Endpoint(
         .post, "/v1/api-keys/identify", id: "identifyApiKey", tag: "API keys",
@@ -157,10 +156,10 @@ package struct KeyQuestion: Sendable {
     var ip: String?
     var origin: String?
 
-    /// No scope, address or origin is required.
+    /// A question about a key alone, without a scope, an address or an origin.
     init(_ key: String) { secret = APIKeySecret(key).map { ($0.locator, KeyHash(of: $0.text)) } }
 
-    /// The same for a key that was found already.
+    /// A question about a key that the caller has already found.
     package init() { secret = nil }
 
     init(_ input: Input) throws {
@@ -177,10 +176,11 @@ package struct KeyQuestion: Sendable {
 package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
-    /// Seconds until a key over its limit per minute is valid again.
+    /// The number of seconds until a key that has reached its limit per minute is valid again.
     private var retryAfter: Int64?
 
-    /// Verifies one key. An active key counts as used; `isLimited`: also against its rate limit.
+    /// Verifies one key, and counts a use of it if it is active. If `isLimited` is true, the use
+    /// also counts against the key's rate limit.
     static func of(
         _ question: KeyQuestion, isLimited: Bool = true, _ call: Call
     ) async throws -> KeyFinding {
@@ -195,7 +195,8 @@ package struct KeyFinding: JSONView {
         return finding
     }
 
-    /// Throws 429 at the caller's limit of concurrent batches.
+    /// Reserves a slot for a batch of verifications. Throws 429 if the caller has reached its limit
+    /// of concurrent batches.
     private static func place(of call: Call) throws -> InFlight<UUID?>.Slot {
         let batches = call.application.batches
         do {
@@ -207,14 +208,14 @@ package struct KeyFinding: JSONView {
         }
     }
 
-    /// The same for many keys, in their order.
+    /// Verifies many keys in one batch, and returns the findings in the order of the questions.
     static func of(_ questions: [KeyQuestion], _ call: Call) async throws -> [KeyFinding] {
         let locator = try await ownLocator(of: call)
         let secrets = questions.map(\.secret).map { secret in
             secret.flatMap { locator.covers($0.locator) ? $0 : nil }
         }
         let asked = secrets.compactMap(\.self)
-        // Without a look-up the call costs nothing, so it is not counted.
+        // A batch in which no key has to be looked up costs nothing, so it takes no slot.
         let place = asked.isEmpty ? nil : try place(of: call)
         defer { withExtendedLifetime(place) {} }
         var found = try await call.database.fetchKeys(asked).makeIterator()
@@ -229,7 +230,7 @@ package struct KeyFinding: JSONView {
         }
     }
 
-    /// The keys for which the caller may get more than `unknown`.
+    /// The locators of the keys for which the caller may get a verdict other than `unknown`.
     private enum Locators {
         case all, none
         case one(String)
@@ -259,7 +260,8 @@ package struct KeyFinding: JSONView {
 
     private init() {}
 
-    /// `found` is `nil` if no key has the secret. An active key counts as used.
+    /// Judges the key that was looked up, and counts a use of it if it is active. `found` is `nil`
+    /// if no key has the secret.
     package init(
         _ found: PresentedKey?, _ asked: KeyQuestion, isLimited: Bool = true,
         to principal: Principal, in database: borrowing Database, at now: Timestamp
@@ -309,6 +311,6 @@ package struct KeyFinding: JSONView {
 }
 
 extension PresentedKey {
-    /// `nil` for the platform.
+    /// The key's tenant; `nil` for a key of the platform.
     var home: UUID? { tenant == .platform ? nil : tenant }
 }

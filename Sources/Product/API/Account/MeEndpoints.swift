@@ -86,7 +86,8 @@ package enum MeEndpoints {
         return .ok(row, etag: row.etag)
     }
 
-    /// `nil` unless an operator may read the tenant's users. An unknown tenant looks the same.
+    /// The number of people who wait for approval in the tenant. It is `nil` unless the caller is
+    /// an operator who may read the tenant's users; an unknown tenant gives the same.
     private static func joinRequests(_ call: Call) async throws -> Int? {
         guard call.principal.kind == .operator,
             let name = call.query.optionalString("tenant") ?? call.principal.tenant?.description,

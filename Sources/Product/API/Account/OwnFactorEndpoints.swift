@@ -63,7 +63,8 @@ enum OwnFactorEndpoints {
         return noStore(.json(201, bytes: body.encoded()))
     }
 
-    /// The key URI that authenticator apps read. Some show only the beginning of a label.
+    /// The key URI (`otpauth:`) that authenticator apps read. The label is short, since some apps
+    /// show only its beginning.
     private static func otpauth(_ seed: [UInt8], _ person: OperatorRow) -> String {
         let account = PercentEncoding.encode(String(person.email.prefix(100)).utf8)
         return "otpauth://totp/Gatehouse:\(account)?secret=\(Base32.encode(seed))"
@@ -140,7 +141,7 @@ enum OwnFactorEndpoints {
             .json(201, bytes: JSONValue.object([.init("codes", .strings(codes))]).encoded()))
     }
 
-    /// Makes the change and puts the mail about it into the outbox, in one transaction.
+    /// Runs `body` and puts a mail about the change into the outbox, in one transaction.
     @discardableResult
     private static func change<Result: Sendable>(
         _ person: OperatorRow, _ call: Call, _ what: String, _ added: AddedFactor? = nil,

@@ -4,7 +4,7 @@ import HTTP
 import Storage
 import Text
 
-/// Turns the credential of a request into a principal, or refuses it.
+/// Finds the principal of a request by its credential. Throws if the credential is invalid.
 package struct Authenticator: Sendable {
     let database: Database
     let tokens: AccessTokens
@@ -16,7 +16,7 @@ package struct Authenticator: Sendable {
         self.tokens = tokens
     }
 
-    /// Checks the credential again for a call that continues, without counting another use.
+    /// This authenticator without counting, to check the credential of a long-running call again.
     var uncounted: Authenticator {
         var other = self
         other.isCounting = false
@@ -24,7 +24,8 @@ package struct Authenticator: Sendable {
     }
 
     /// The caller of a request; `.anonymous` without a credential. Throws 401 for an invalid
-    /// credential, 400 for two different ones, and `StorageFailure.unavailable`.
+    /// credential, and 400 for two different ones. Throws `StorageFailure.unavailable` if the
+    /// database cannot be reached.
     package func principal(of request: Request) async throws -> CallerPrincipal {
         if let caller = try await LambdaCaller(database: database).principal(of: request) {
             return caller
@@ -60,7 +61,7 @@ package struct Authenticator: Sendable {
         case .userSuspended: throw Problem(.reason(.userSuspended), "The account is suspended.")
         case .ended: throw Problem.unauthorized("The session has ended; sign in again.")
         }
-        // A token of an app is not a credential while the tenant does not have that app.
+        // An app's token is refused if the tenant does not have that app or has disabled it.
         let client = try await database.scope(claims.tenant).client(found.session.client)
         guard client?.enabled ?? false else {
             throw Problem.unauthorized("The app of this session is switched off.")
@@ -84,7 +85,8 @@ package struct Authenticator: Sendable {
         return try admit(key, from: request.remoteAddress, origin: request.first("origin"))
     }
 
-    /// The principal of a key that was found; counts the use.
+    /// The principal of a key that was looked up. Counts the use if `isCounting` is true. Throws if
+    /// the key may not be used, or not from this address or origin.
     package func admit(
         _ key: PresentedKey, from address: String, origin: String?
     ) throws(Problem) -> CallerPrincipal {
@@ -109,8 +111,8 @@ package struct Authenticator: Sendable {
         return principal
     }
 
-    /// `nil` if the verdict admits. A call without an origin comes from a machine, for which a key
-    /// for browsers is of no use.
+    /// The error for a verdict; `nil` if the key is admitted. A call without an origin comes from a
+    /// machine, and a key for browsers is not valid there.
     private static func refusal(_ verdict: APIKeyVerdict, _ key: PresentedKey) -> Problem? {
         switch verdict {
         case .valid, .scopeMissing, .rateLimited: nil
@@ -119,8 +121,8 @@ package struct Authenticator: Sendable {
         case .unknown where key.isPrevious: .unauthorized("The key has been rotated.")
         case .unknown: .unauthorized("The key is not known.")
         case .userSuspended: Problem(.reason(.userSuspended), "The key's user is suspended.")
-        // The row of a pending user ends with the invite that created it; the keys that it owned do
-        // not.
+        // A pending user's row is removed together with the invite that created it, but the keys
+        // that the user owned remain.
         case .userPending, .userDeleted: .unauthorized("The key's user is not active.")
         case .tenantSuspended: Problem(.reason(.tenantSuspended), "The key's tenant is suspended.")
         case .ipNotAllowed: .forbidden("The key is not allowed from this address.")
@@ -164,8 +166,9 @@ package struct Authenticator: Sendable {
         return principal
     }
 
-    /// An operator whose second factor is overdue, or who came through the provider and has not
-    /// proved their own, reaches only what sets one up or proves it, and sign-out.
+    /// Throws 403 if the operator must first set up or prove a second factor. This applies if it is
+    /// overdue, or if a sign-in at the provider did not include it. Only sign-out and the endpoints
+    /// that set up or prove the factor are then allowed.
     private func requireSecondFactor(_ session: OperatorSession, _ request: Request) throws {
         let due = session.operator.secondFactorDue.map { database.clock() >= $0 } ?? false
         let isOverdue =
@@ -192,8 +195,9 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// A person who only came through the provider may not be the operator: they may prove the
-    /// factor or sign out.
+    /// Whether an operator who came through the provider may make this request before proving their
+    /// own second factor. The provider alone does not prove who it is, so only proving the factor,
+    /// reading `/v1/me` and signing out are allowed.
     private static func isWayToFactor(_ request: Request) -> Bool {
         switch request.path {
         case "/v1/session", "/v1/session/step-up", "/v1/session/step-up/provider",
@@ -204,8 +208,8 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Whether this is one of the requests that an owner of a tenant which its own operators
-    /// suspended may make: reading the tenant, and resuming it.
+    /// Whether an owner of a suspended tenant may make this request. If the tenant's own operators
+    /// suspended it, an owner may read the tenant and resume it.
     private func isResuming(
         _ person: OperatorRow, of tenant: UUID, _ request: Request
     ) async throws -> Bool {
@@ -222,12 +226,13 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// A page of another origin must neither write nor read with the console's cookie (Fetch
-    /// Metadata): SameSite still sends the cookie from a sibling host, and CORS may allow that host
-    /// to read.
+    /// Throws 403 if a page of another origin uses the console's cookie, for a read or a write
+    /// (Fetch Metadata). SameSite alone is not enough: browsers send the cookie from a sibling host
+    /// too, and CORS may allow that host to read.
     ///
-    /// A write must prove that it comes from our own pages: by that field or, if the browser does
-    /// not send it, by an `Origin`. With the cookie, the CORS policy accepts only our own origin.
+    /// A write must prove that it comes from our own pages: by `Sec-Fetch-Site` or, if the browser
+    /// does not send it, by an `Origin`. With the cookie, the CORS policy accepts only our own
+    /// origin.
     private func refuseForeignPage(_ request: Request) throws {
         let reads = [.get, .head].contains(request.method)
         let isOurs =
@@ -253,14 +258,16 @@ package enum Access: Sendable, Equatable {
     case console
     /// A right, in the path's tenant if there is one.
     case right(Right)
-    /// The right, possibly over the caller's own objects only: the handler checks the owner.
+    /// The right, perhaps over the caller's own objects only. The handler checks the object's
+    /// owner.
     case own(Right)
     /// Any of the rights. The handler checks which one the request needs.
     case anyOf([Right])
     /// The right, but only for operators and keys of the platform.
     case platform(Right)
 
-    /// `nil` if the table of rights allows the access. `tenant` is the path's.
+    /// The error if the table of rights denies the access; `nil` if it allows it. `tenant` is the
+    /// path's tenant.
     func refusal(_ who: CallerPrincipal, in tenant: UUID?) -> Problem? {
         let tenant = tenant ?? who.tenant
         switch self {
@@ -282,7 +289,8 @@ package enum Access: Sendable, Equatable {
 
     private static let noRight = Problem.forbidden("No credential may do this.")
 
-    /// `nil` if the principal has the right in this tenant. `own` is the user who owns the object.
+    /// The error if the principal lacks the right in this tenant; `nil` if it has the right. `own`
+    /// is the user who owns the object.
     private static func refusal(
         _ who: CallerPrincipal, _ right: Right, in tenant: UUID?, own: UUID? = nil
     ) -> Problem? {

@@ -5,35 +5,37 @@ import Text
 
 /// The authenticated caller.
 package struct CallerPrincipal: Sendable, Equatable {
-    /// Determines how `role` and `scopes` are read.
+    /// The kind of caller. It determines how `role` and `scopes` are read.
     package enum Kind: String, Sendable {
         case anonymous, `operator`, user, key
     }
 
     package var subject: Principal
-    /// For the audit log: an address, or the name of a key.
+    /// The caller's name in the audit log: an email address, or the name of a key.
     package var name: String
     /// Whether the caller was authenticated by the console's cookie, so that writes need
     /// `X-Gatehouse-Console: 1`.
     package var isConsoleSession = false
-    /// The console's session, so that it can be ended.
+    /// The id of the console's session, with which sign-out ends it.
     package var session: UUID?
-    /// Until when the console's operator counts as present; `nil` if presence was not proved in
-    /// this session.
+    /// The time until which the console's operator counts as present, after a sign-in or step-up;
+    /// `nil` if presence was not proved in this session.
     package var stepUpUntil: Timestamp?
     /// The methods with which the console's operator can step up.
     package var stepUpMethods: [StepUpMethod] = []
-    /// Whether the only second factors are passkeys made for another name of the server.
+    /// Whether the operator's only second factors are passkeys that were made for another host name
+    /// of the server, and cannot be used.
     package var hasUnusableFactors = false
-    /// Whether the console's operator can sign in again without a link or a colleague.
+    /// Whether the console's operator can sign in again without a link or the help of another
+    /// operator.
     package var canReturn = true
     /// Whether the session came through the provider without the operator's own second factor.
     package var lacksSecondFactor = false
-    /// The only provider that the credential may name.
+    /// The only provider that requests with this credential may name; `nil` if it may name any.
     package var provider: UUID?
-    /// What is left of the key's limit after this call; `nil` if the key has no limit.
+    /// What remains of the key's rate limit after this call; `nil` if the key has no limit.
     package var rateLimit: RateLimitLeft?
-    /// Whether this is an owner of a suspended tenant who may resume it.
+    /// Whether the caller is an owner of a suspended tenant who may resume the tenant.
     package var mayResume = false
 
     package init(_ subject: Principal, name: String = "") {
@@ -108,8 +110,8 @@ package struct ResolvedTenant: Sendable, Equatable {
 }
 
 extension Principal {
-    /// Throws 403 with what is missing, unless the principal covers the role that it gives, or the
-    /// role of the user whom it acts on.
+    /// Throws 403 with the missing rights unless the principal has all rights of the role. The role
+    /// is one that the principal grants, or that of the user whom it acts on.
     package func requireCover(of role: UserRole, in tenant: UUID) throws {
         let missing = Permissions.lacking(self, for: role, in: tenant)
         guard !missing.isEmpty else { return }
@@ -118,7 +120,7 @@ extension Principal {
                 + "\(missing.joined(separator: ", ")).")
     }
 
-    /// The end of something that this principal creates and that should end at `end`: what a key
-    /// creates ends no later than the key.
+    /// The actual end of something that this principal creates, if it should end at `end`. What a
+    /// key creates ends no later than the key.
     package func cut(_ end: Timestamp) -> Timestamp { expiry.map { min($0, end) } ?? end }
 }

@@ -5,20 +5,20 @@ import JSON
 import Storage
 import Text
 
-/// Authenticates callers of the Lambda Invoke API: an AWS client with a hook credential, or an
-/// emulator on this machine if the operators opened the pool to it. Other callers need an API key,
-/// as everywhere else.
+/// Authenticates callers of the Lambda Invoke API. Such a caller is an AWS client with a hook
+/// credential, or an emulator on this machine if the operators opened the pool to it. Every other
+/// caller needs an API key.
 struct LambdaCaller: Sendable {
     /// The path of the API's functions.
     static let prefix = "/2015-03-31/functions/"
-    /// Addresses of this machine. Only the peer's own address counts: a forwarding header can deny
-    /// access but never grant it.
+    /// The addresses of this machine. Only the address of the connection itself can grant access; a
+    /// forwarding header can only deny it.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]
 
     let database: Database
 
-    /// `nil` if the call is neither signed nor from such an emulator; its credential is then
-    /// checked as usual.
+    /// The caller of a signed request or of an emulator on this machine; `nil` for any other
+    /// request, whose credential is then checked as usual.
     func principal(of request: Request) async throws -> CallerPrincipal? {
         guard request.method == .post, request.path.hasPrefix(Self.prefix) else { return nil }
         if let open = try await opened(request) { return open }
@@ -60,7 +60,8 @@ struct LambdaCaller: Sendable {
         return principal(of: found.provider, id: id)
     }
 
-    /// A hook credential that an API key created has the bounds of that key.
+    /// The principal of a hook credential. If an API key created the credential, the key's bounds
+    /// apply to it.
     private func admit(_ row: HookCredentialRow, _ request: Request) throws {
         let now = database.clock()
         if let end = row.bounds.expiresAt, end <= now {
@@ -91,7 +92,7 @@ struct LambdaCaller: Sendable {
         return principal
     }
 
-    /// `20150830T123600Z`, the basic form that AWS writes.
+    /// The time in AWS's format, such as `20150830T123600Z`; `nil` for any other text.
     private static func time(_ text: String) -> Timestamp? {
         let bytes = Array(text.utf8)
         guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z")

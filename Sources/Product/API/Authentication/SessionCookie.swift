@@ -21,8 +21,8 @@ package enum RequestCookie {
     }
 }
 
-/// The console's cookie. It has the prefix `__Host-` over TLS. Over plain http, which only a
-/// loopback default uses, browsers refuse that prefix, so the name lacks it.
+/// The console's session cookie. Over TLS its name has the prefix `__Host-`. Over plain http, which
+/// is used only for a loopback address, browsers refuse that prefix, so the name is without it.
 package enum SessionCookie {
     private static let plainName = "gatehouse"
     private static let secureName = "__Host-gatehouse"
@@ -45,7 +45,7 @@ package enum SessionCookie {
 
     enum Change { case begins, ends }
 
-    /// What a response does to the browser's session; `nil` if it does nothing.
+    /// Whether a response sets or clears the session cookie; `nil` if it does neither.
     static func change(by response: Response) -> Change? {
         let names = [secureName, plainName].map { "\($0)=" }
         let line = response.fields.last { field in
@@ -59,17 +59,17 @@ package enum SessionCookie {
     }
 }
 
-/// A cookie with a random token of this server that no script can read. A browser keeps its value
-/// as long as the cookie is set again.
+/// A cookie with a random token from this server, which scripts cannot read. Each response that
+/// sets it again keeps the value and extends its life.
 package struct TokenCookie: Sendable {
     private let name: String
     private let seconds: Int64
 
-    /// Binds a challenge to the browser that requested it, before there is a session, so that each
-    /// of its open pages can continue.
+    /// Binds a passkey challenge to the browser that requested it, before there is a session. Each
+    /// open page of that browser can answer its own challenge.
     static let challenge = TokenCookie(
         name: "gatehouse-passkey", seconds: Passkey.challengeSeconds)
-    /// Identifies the browsers that an operator is known to use.
+    /// Identifies a browser in which an operator has signed in before.
     package static let device = TokenCookie(
         name: "gatehouse-device", seconds: Database.knownDeviceSeconds)
 
@@ -79,7 +79,7 @@ package struct TokenCookie: Sendable {
             .flatMap { TokenSecret.hash($0) == nil ? nil : $0 }
     }
 
-    /// The hash of the token.
+    /// The hash of the token that the browser sent; `nil` if it sent none.
     func hash(in request: Request) -> [UInt8]? {
         token(in: request).flatMap { TokenSecret.hash($0) }
     }
@@ -91,6 +91,7 @@ package struct TokenCookie: Sendable {
                 + (isTLS ? "; Secure" : ""))
     }
 
-    /// Browsers accept the prefix only over TLS.
+    /// The cookie's name. It has the prefix `__Host-` only over TLS, since browsers refuse that
+    /// prefix otherwise.
     private func name(_ isTLS: Bool) -> String { (isTLS ? "__Host-" : "") + name }
 }

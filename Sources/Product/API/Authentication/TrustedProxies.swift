@@ -1,17 +1,19 @@
 import HTTP
 import Text
 
-/// Trusted proxies in front of the service: only their forwarding headers count.
+/// The trusted proxies in front of the service. Forwarding headers count only if one of them sent
+/// the request.
 package struct TrustedProxies: Sendable {
     private let ranges: [IPRange]
     private let isSecure: Bool
     private let unreadable: @Sendable (String) -> Void
-    /// The address of a caller whose forwarded address cannot be read; no rule contains it.
+    /// Stands for the address of a caller whose forwarded address cannot be parsed. No address rule
+    /// matches it.
     private static let unreadable = "unknown"
 
-    /// `blocks` are addresses and CIDR blocks. `isSecure` means that clients reach this server only
-    /// by https, even if the proxy that ends TLS is not listed, so cookies and links use https.
-    /// `unreadable` receives what a proxy wrote in place of an address.
+    /// `blocks` are the proxies' addresses and CIDR blocks. If `isSecure` is true, clients reach
+    /// this server only by https, so cookies and links use https even if the proxy that ends TLS is
+    /// not listed. `unreadable` is called with each forwarded address that cannot be parsed.
     package init(
         _ blocks: [String], isSecure: Bool = false,
         unreadable: @escaping @Sendable (String) -> Void = { _ in }
@@ -21,8 +23,9 @@ package struct TrustedProxies: Sendable {
         self.isSecure = isSecure
     }
 
-    /// The request as the first proxy received it: with the last address that does not belong to a
-    /// trusted proxy, and over TLS if that proxy says so.
+    /// The request as the outermost trusted proxy received it. Its address is the last forwarded
+    /// one that does not belong to a trusted proxy. It counts as sent over TLS if that proxy says
+    /// so.
     package func unwrapped(_ request: Request) -> Request {
         var request = request
         guard isTrusted(request.remoteAddress) else { return secured(request) }
@@ -41,7 +44,7 @@ package struct TrustedProxies: Sendable {
         return request
     }
 
-    /// The same for a fast path; `nil` if the fields need the full check.
+    /// The unwrapped request for the fast path; `nil` if its header fields need the full check.
     package func unwrapped(_ request: FastRequest) -> FastRequest? {
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let head = request.head
@@ -68,9 +71,10 @@ package struct TrustedProxies: Sendable {
         return request
     }
 
-    /// Each proxy appends the address that called it, so the last entries are those of our proxies.
-    /// An entry that cannot be read counts as no one's address: otherwise a rule for the proxy
-    /// would admit everyone behind it.
+    /// The caller's address from the forwarding headers. Each proxy appends the address that called
+    /// it, so the last entries come from our proxies. An entry that cannot be parsed becomes
+    /// `unreadable`: if the proxy's own address were used, a rule for the proxy would admit
+    /// everyone behind it.
     private func caller(_ stated: [String]) -> String? {
         var caller: String?
         for entry in stated.reversed() {
@@ -84,7 +88,7 @@ package struct TrustedProxies: Sendable {
         return caller
     }
 
-    /// An address, also one in brackets and with a port, as some gateways write it.
+    /// The address in a forwarded entry. Some gateways write it in brackets and with a port.
     private static func address(_ entry: String) -> String? {
         if IPAddress(entry) != nil { return entry }
         var bytes = Array(entry.utf8)[...]

@@ -3,25 +3,25 @@ import JSON
 import Storage
 import Text
 
-/// The context of a bulk action: one transaction, in the name of a principal with the rights that
-/// it has at this moment.
+/// The context of a bulk action: one transaction, and the principal with its current rights.
 struct BulkContext: Sendable {
     let change: Change
     let principal: Principal
     let application: Application
-    /// Requires a recent proof of presence; the argument is the subject of the refusal's sentence.
-    /// A job was checked when it began.
+    /// Throws unless the operator proved presence recently. The argument is the subject of the
+    /// error's sentence. In a job this does nothing, since presence was checked when the job was
+    /// created.
     var recent: @Sendable (String) throws -> Void = { _ in }
 
     var tenant: UUID { change.tenant }
     var database: Database { application.database }
 
-    /// Throws 403 unless the principal covers the role that it grants or acts on.
+    /// Throws 403 unless the principal has all rights of the role that it grants or acts on.
     func requireCover(of role: UserRole) throws {
         try principal.requireCover(of: role, in: tenant)
     }
 
-    /// Refuses as the action on a single object does.
+    /// Throws the same errors as the action on a single object if the principal lacks the right.
     func require(_ right: Right, owner: UUID? = nil) throws {
         let permission = Permissions.permits(
             principal, right, in: tenant, target: PermissionTarget(ownerID: owner))
@@ -31,9 +31,11 @@ struct BulkContext: Sendable {
     }
 }
 
-/// An action on many objects of one kind: a few are handled at once, more by a job.
+/// An action on many objects of one kind. A few objects are handled in the request; more become a
+/// job.
 protocol BulkAction: Sendable {
-    /// The right that the action needs, and the right to undo it; `nil` if it cannot be undone.
+    /// The right that the action needs. `undoRight` is the right that undoing it needs; `nil` if it
+    /// cannot be undone.
     var right: Right { get }
     var undoRight: Right? { get }
     /// The type of the objects, for example `user`.
@@ -41,27 +43,28 @@ protocol BulkAction: Sendable {
     /// `nil` if this version does not know the action.
     init?(_ parameters: JSONParameters)
     var parameters: JSONParameters { get }
-    /// Acts on one object. A refusal is thrown.
+    /// Acts on one object, and throws if the action is refused.
     func act(on id: UUID, row: Int, at place: BulkContext) async throws -> JobResult
-    /// Undoes the action on one object, or leaves it as it is.
+    /// Undoes the action on one object. Leaves the object as it is if it has changed since.
     func undo(_ result: JobResult, at place: BulkContext) async throws -> JobResult
 }
 
 extension BulkAction {
     var undoRight: Right? { nil }
 
-    /// For actions that leave nothing to undo.
+    /// The default, for actions that cannot be undone.
     func undo(_ result: JobResult, at place: BulkContext) async throws -> JobResult {
         JobResult(row: result.row, .kept, code: "no_undo")
     }
 }
 
-/// The jobs of a bulk action. Their rows are the objects' ids.
+/// The job kind of a bulk action. Each row of such a job is the id of one object.
 struct BulkJobs<Action: BulkAction>: JobKind {
     let name: String
 
     func rights(_ job: JobRow) -> [Right] {
-        // No role has all rights, so an unknown action is permitted to no caller.
+        // The action is unknown to this version. No role has all rights, so no caller may run the
+        // job.
         guard let action = Action(JSONParameters(job.parameters)) else { return Right.allCases }
         if job.isUndoing { return [action.undoRight ?? action.right] }
         return [action.right]
@@ -99,7 +102,7 @@ struct BulkJobs<Action: BulkAction>: JobKind {
     }
 }
 
-/// An action on many users, each handled as by the action on a single user.
+/// An action on many users. It treats each user like the action on a single user.
 struct UserAction: BulkAction {
     enum Verb: String, Sendable, CaseIterable {
         case suspend, resume, delete, approve
@@ -266,8 +269,8 @@ struct UserAction: BulkAction {
         }
     }
 
-    /// In bulk, no caller acts on its own row, and no person acts on a user of a higher role: with
-    /// a filter, this would easily happen by accident.
+    /// Throws 403 if the user is the caller, or has a higher role than a caller who is a person. A
+    /// filter could otherwise include such users by accident.
     private static func require(_ right: Right, over user: UserRow, _ place: BulkContext) throws {
         try place.require(right, owner: user.id)
         switch place.principal {
@@ -283,7 +286,8 @@ struct UserAction: BulkAction {
         }
     }
 
-    /// Stores the version that the action left, which an undo compares.
+    /// Stores the user's version after the action in the result. An undo compares it with the
+    /// current one.
     private static func settle(
         _ result: inout JobResult, _ isUnchanged: Bool, _ before: UserRow, _ after: UserRow
     ) {

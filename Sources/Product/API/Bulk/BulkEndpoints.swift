@@ -103,7 +103,8 @@ package enum BulkEndpoints {
         "reason", .string(min: 1, max: 500, rule: .displayName),
         "The reason, for the audit log and the list; for an approval also for the mail.")
 
-    /// A request has either `ids` or a `filter`: a request without both must not mean all objects.
+    /// The shape of `action`. A request must have either `ids` or a `filter`, so that one without
+    /// both does not mean all objects.
     private static func action<Verb: RawRepresentable<String> & CaseIterable>(
         _ verbs: Verb.Type, _ example: Verb
     ) -> FieldShape {
@@ -148,12 +149,12 @@ package enum BulkEndpoints {
 struct BulkRequest<Action: BulkAction> {
     private let call: Call
     private let action: Action
-    /// The kind of the job, if there are many objects.
+    /// The kind of the job that is created if there are many objects.
     private let kind: String
 
     /// The most objects that are handled in the request itself; more become a job.
     private static var atOnce: Int { 100 }
-    /// A dry run examines at most this many rows, one transaction for each hundred.
+    /// The most rows that a dry run examines, with one transaction for each hundred.
     private static var looked: Int { 1000 }
 
     init(_ call: Call, _ action: Action, kind: String) {
@@ -162,8 +163,8 @@ struct BulkRequest<Action: BulkAction> {
         self.kind = kind
     }
 
-    /// `find` returns the ids that a filter selects. They are read once, so that exactly the
-    /// counted objects are acted on.
+    /// Answers the request. `find` returns the ids that a filter selects. It is called only once,
+    /// so that the action applies to exactly the objects that were counted.
     func answer(_ find: (ListFilter) async throws -> [UUID]) async throws -> Response {
         try require()
         let ids = try await ids(find)
@@ -183,7 +184,8 @@ struct BulkRequest<Action: BulkAction> {
         return document(results, count: ids.count)
     }
 
-    /// A caller with the right over its own objects only is checked row by row.
+    /// Throws 403 if the caller lacks the right. If it has the right over its own objects only,
+    /// each row is checked later.
     private func require() throws {
         let permission = Permissions.permits(
             call.principal.subject, action.right, in: try call.tenant.id,
@@ -215,7 +217,8 @@ struct BulkRequest<Action: BulkAction> {
             results[id] = try await change.result(ofRow: 0) {
                 try await action.act(on: id, row: 0, at: place)
             }
-            // One proof of presence is for the whole call: without it, nothing of the call is done.
+            // Presence is proved once for the whole call. If the proof is missing, the whole call
+            // fails.
             if let code = results[id]?.code, code == Code.stepUpRequired.rawValue {
                 throw call.signInAgain("The action on one of them")
             }

@@ -65,7 +65,8 @@ package enum ClientEndpoints {
 extension ClientRow {
     var etag: String { ETag.version(version) }
 
-    /// `bound` has the hosts of all of the tenant's clients.
+    /// The client as `/v1` shows it. `bound` contains the hosts that are bound to any of the
+    /// tenant's clients.
     func json(_ bound: [BoundClientHost], hasSecret: Bool) -> JSONValue {
         let unbound = hosts.filter { host in
             !bound.contains { sameBytes($0.client, name) && sameBytes($0.host, host) }
@@ -135,8 +136,9 @@ struct ClientInput {
         }
     }
 
-    /// The hash of the client secret's audience; `nil` if the audience is unknown. Throws 422 then
-    /// for a new secret, since a secret is bound to the audience that it was set for.
+    /// The hash of the place that receives the client secret: the provider and its endpoints. `nil`
+    /// if no provider is found. Throws 422 if the body has a new secret without a provider, since a
+    /// secret is bound to the provider that it was set for.
     func secretAudience(_ database: Database, tenant: UUID) async throws -> [UInt8]? {
         guard let clientID = row.settings["client_id"]?.string else { return nil }
         let provider = ProviderChoice.choose(
@@ -152,8 +154,8 @@ struct ClientInput {
         Problem.invalid([FieldError("/settings/secret", .notAllowed, detail)])
     }
 
-    /// Throws 422 for a new address with a scheme that any app may claim. `stored` has the client's
-    /// current addresses.
+    /// Throws 422 for a new redirect URI with a scheme that any app may claim. `stored` contains
+    /// the client's current redirect URIs.
     func checkSchemes(besides stored: [String]) throws {
         let errors = row.redirectURIs.enumerated().compactMap { index, uri in
             RedirectURI.isOwnedScheme(uri) || stored.contains(where: { sameBytes($0, uri) })
@@ -188,15 +190,15 @@ struct ClientInput {
 package struct ClientDescription: Sendable {
     /// The name in paths.
     package var name: String
-    /// What the client's pages may send.
+    /// The CORS profile: the methods and header fields that the client's pages may send.
     package var profile: CORSProfile
     package var settings: ObjectShape
-    /// The provider kinds that the setting `client_id` applies to.
+    /// The provider kinds for which the setting `client_id` is used.
     package var providerKinds: [String]
-    /// A refusal in the client's own form.
+    /// Converts a problem to an error response in the client's own form.
     package var encode: @Sendable (Problem, Request) -> Response
 
-    /// The kinds that have a sign-in in the browser.
+    /// The provider kinds that support a sign-in in the browser.
     package static let signInKinds = ["oidc", "google", "github"]
 
     package init(

@@ -4,9 +4,9 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/failed-sign-ins` and its counterpart below a tenant: why a sign-in failed before the policy
-/// rules were applied. The person and the app's developer see one text for all failures; this list
-/// gives the reason.
+/// `/v1/failed-sign-ins`, and the same list below a tenant: sign-ins that failed before the policy
+/// rules were applied. The person and the app's developer see the same text for every failure; only
+/// this list gives the reason.
 package enum FailedSignInEndpoints {
     package static let all: [Endpoint] = [list, listOfTenant]
 

@@ -2,8 +2,8 @@ import Domain
 import Storage
 import Text
 
-/// A redirect URI (RFC 6749 section 3.1.2, RFC 9700 section 2.1): absolute, without a fragment, a
-/// user or a wildcard.
+/// Checks redirect URIs (RFC 6749 section 3.1.2, RFC 9700 section 2.1). One must be absolute,
+/// without a fragment, user information or a wildcard.
 enum RedirectURI {
     static let rule = TextRule(
         detail:
@@ -12,8 +12,8 @@ enum RedirectURI {
         example: "app.immich:///oauth-callback"
     ) { isAllowed($0) }
 
-    /// Schemes that browsers and operating systems handle themselves: no app receives what is sent
-    /// there.
+    /// Schemes that browsers and operating systems handle themselves. No app receives a redirect to
+    /// them.
     private static let refused = [
         "javascript", "data", "vbscript", "file", "blob", "about", "view-source", "filesystem",
         "mailto", "tel", "sms", "smsto", "mms", "mmsto", "callto", "sip", "sips", "facetime",
@@ -33,7 +33,7 @@ enum RedirectURI {
         "shell", "search", "search-ms", "vbefile", "hcp", "ldap-search", "x-man-page",
         "x-radr", "x-terminal",
     ]
-    /// The beginnings of further such schemes.
+    /// Prefixes of further schemes that browsers and operating systems handle themselves.
     private static let refusedStarts = ["ms-", "x-apple-", "com.apple.", "web+"]
 
     static func isAllowed(_ text: String) -> Bool {
@@ -55,8 +55,9 @@ enum RedirectURI {
         return origin(text) != nil
     }
 
-    /// False for a private-use scheme without a dot, which any other app may claim as well (RFC
-    /// 8252 section 7.1). The schemes of the built-in contracts' apps are exempt.
+    /// Whether the scheme can belong to one app. False for a private-use scheme without a dot,
+    /// which any other app may claim too (RFC 8252 section 7.1). The schemes of the built-in client
+    /// contracts are exempt.
     static func isOwnedScheme(_ text: String) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             let scheme = scheme(text.utf8[..<colon])
@@ -69,8 +70,9 @@ enum RedirectURI {
         "http", "https", "immich", "timetracker", "thinkwork", "relate-mail", "deeprecall",
     ]
 
-    /// Whether a sign-in's code would be sent unencrypted: plain http that leads neither to this
-    /// machine nor to this server, whose operator has chosen http (RFC 8252 section 7.3).
+    /// Whether a redirect would send the sign-in's code unencrypted. This is so for plain http,
+    /// except to this machine (RFC 8252 section 7.3) or to this server, whose operator has chosen
+    /// http.
     static func isInTheClear(_ text: String, own: PublicAddress?) -> Bool {
         guard let origin = origin(text), sameBytes(origin.scheme, "http") else { return false }
         if PublicAddress.loopbackNames.contains(where: { sameBytes($0, origin.host) }) {
@@ -101,7 +103,7 @@ enum RedirectURI {
         return String(decoding: bytes.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// The part between `//` and the path; `nil` if there is none.
+    /// The authority of a URL: the part between `//` and the path; `nil` if there is none.
     private static func authority(_ rest: Substring.UTF8View.SubSequence) -> [UInt8]? {
         guard rest.starts(with: "//".utf8) else { return nil }
         return Array(
@@ -109,24 +111,26 @@ enum RedirectURI {
     }
 }
 
-/// `return_to`: where the page of a link leads in the end. It must be one of the redirect URIs of
-/// the tenant's clients, byte by byte, so that no link of this server leads to a foreign page.
+/// Checks `return_to`, the address where the page of a link sends the person at the end. It must
+/// equal one of the redirect URIs of the tenant's clients byte by byte, so that no link of this
+/// server leads to a foreign page.
 enum ReturnAddress {
     static let field = FieldShape.nullable(
         "return_to", .string(min: 1, max: 2048, rule: RedirectURI.rule),
         "The page where the flow ends: one of the `redirect_uris` of the tenant's clients.")
 
-    /// The field of a response that leads the person back to the app at the end.
+    /// The response member with the address in the app where the person can continue.
     static let shown = FieldShape.readOnly(
         "return_to", .string(), nullable: true,
         "The page where the person can continue; `null` if there is none.")
 
-    /// The redirect URIs of the tenant's clients. They are read only if an input has a `return_to`.
+    /// The addresses that the inputs may name in `return_to`: the redirect URIs of the tenant's
+    /// clients. They are read from the database only if an input has a `return_to`.
     static func allowed(_ inputs: [Input], _ call: Call) async throws -> [String] {
         try await allowed(inputs, of: call.tenant.id, call.application)
     }
 
-    /// If `tenant` is `nil`, no address is allowed.
+    /// The addresses that the inputs may name in `return_to`; none if `tenant` is `nil`.
     static func allowed(
         _ inputs: [Input], of tenant: UUID?, _ application: Application
     ) async throws -> [String] {
@@ -158,21 +162,22 @@ package enum ClientHost {
     /// The host in lower case, as an A-label; `nil` for anything else.
     package static func of(_ text: String) -> String? {
         guard let origin = try? Origin(configuring: "https://\(text)") else { return nil }
-        // A text with a path, a user or a wildcard is not a host.
+        // The text is not a host if it has a path, user information or a wildcard.
         guard origin.wildcardBase == nil else { return nil }
         return origin.port.map { "\(origin.host):\($0)" } ?? origin.host
     }
 }
 
-/// Which caller may bind which host. The server's own names and those of this machine can never be
-/// bound: requests with them (from a proxy that sends its upstream's address, or a health check)
-/// are for the server itself.
+/// Decides which caller may bind which host to a client. Names of the server itself and of this
+/// machine cannot be bound: requests with them are for the server itself, such as health checks, or
+/// requests from a proxy that sends its upstream's address as the host.
 struct HostBinding {
     private static let localNames = [".localhost", ".test"]
 
-    /// `nil` if the public URL is invalid; then no name is known to be the server's own.
+    /// The server's public address; `nil` if its URL is invalid. Without it, no name is known to be
+    /// the server's own.
     let own: PublicAddress?
-    /// Whether the caller is an operator or a key of the platform.
+    /// Whether the caller is an operator of the platform or a key of the platform.
     let isPlatform: Bool
 
     init(_ call: Call) {
@@ -180,8 +185,8 @@ struct HostBinding {
         isPlatform = call.principal.platform
     }
 
-    /// Throws 422 for the first host of `next` that is neither in `current` nor allowed to the
-    /// caller.
+    /// Throws 422 for the first host of `next` that the caller may not bind. Hosts that are in
+    /// `current` already are allowed.
     func check(_ next: [String], besides current: [String], in change: Change) async throws {
         for (index, host) in next.enumerated()
         where !current.contains(where: { sameBytes($0, host) }) {
@@ -196,7 +201,8 @@ struct HostBinding {
         }
     }
 
-    /// Why the caller may not bind a host (in the form of `ClientHost.of`); `nil` if it may.
+    /// Why the caller may not bind a host, as text; `nil` if it may. The host is in the form of
+    /// `ClientHost.of`.
     func refusal(of host: String) -> String? {
         let (name, port) = Self.parts(of: host)
         guard !name.utf8.starts(with: "[".utf8), let domain = Self.domain(name) else {
@@ -211,14 +217,15 @@ struct HostBinding {
         return domain.isPublicSuffix ? "is a public suffix, below which anyone may register" : nil
     }
 
-    /// Only the platform may bind names of this machine, and only on a loopback server.
+    /// Why the caller may not bind a name of this machine; `nil` if it may. Only the platform may
+    /// bind one, and only if the server runs on a loopback address.
     private func localRefusal(_ name: String, _ port: Int?) -> String? {
         guard isPlatform, let own, own.isLoopback else {
             return
                 "is a name of the local machine, which only the platform may bind, and only on a "
                 + "server whose own address is a loopback address"
         }
-        // `localhost` without a port would cover every port, including the server's own.
+        // `localhost` without a port would match every port, including the server's own.
         if port == own.port || port == nil && sameBytes(name, "localhost") {
             return "needs a port that is not this server's own"
         }

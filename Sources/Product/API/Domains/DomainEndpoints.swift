@@ -51,7 +51,8 @@ package enum DomainEndpoints {
             row, at: "/v1/tenants/\(try call.tenant.id)/domains/\(row.id)", etag: row.etag)
     }
 
-    /// Throws 422 for a domain that can never belong to one tenant.
+    /// Parses the domain. Throws 422 if it is malformed or cannot belong to one tenant, such as a
+    /// public suffix.
     private static func claimable(_ text: String) throws -> DomainName {
         func refuse(_ code: FieldCode, _ detail: String) -> Problem {
             .invalid([FieldError("/domain", code, detail)])
@@ -144,7 +145,8 @@ package enum DomainEndpoints {
 
     private static func prove(_ claim: DomainRow, _ method: String, _ call: Call) async throws {
         if method == "operator" {
-            // No tenant has this right: only the platform may verify a domain by assertion.
+            // Only the platform may declare a domain verified without a proof; no tenant has this
+            // right.
             guard
                 Permissions.permits(call.principal.subject, .verifyDomainByAssertion, in: nil)
                     == .allowed
@@ -238,7 +240,8 @@ extension DomainRow: JSONView {
             .readOnly("verified_at", .timestamp, nullable: true),
         ])
 
-    /// The name, and whether it includes subdomains, stay as they were claimed and verified.
+    /// The shape of a change. It lacks the name and whether subdomains are included, since these
+    /// were verified as claimed.
     static let change: ObjectShape = {
         var shape = DomainRow.shape
         for index in shape.fields.indices
@@ -255,8 +258,9 @@ package struct DomainChecks: Sendable {
 
     package init(application: Application) { self.application = application }
 
-    /// Checks all domains that are due and returns the results in that order. A failed check is
-    /// left for the next round; its error is thrown after all others are done.
+    /// Checks all domains that are due, and returns the results in that order. If a check fails
+    /// with an error, the domain is checked again in the next round. The error is thrown after all
+    /// other domains were checked.
     @discardableResult
     package func round() async throws -> [DomainCheck] {
         var results: [DomainCheck] = []

@@ -9,7 +9,7 @@ package struct IDToken: Sendable {
     let algorithm: VerificationKey.Algorithm
     let keyID: String?
     let claims: JSONValue
-    /// Not verified: only used to choose the provider's keys.
+    /// The `iss` of the token. It is not verified, and only used to choose the provider's keys.
     package let claimedIssuer: String
     package let claimedAudiences: [String]
 
@@ -27,8 +27,8 @@ package struct IDToken: Sendable {
         claimedAudiences = audiences
     }
 
-    /// The parser refuses duplicate members, since two readers must not see two different tokens. A
-    /// null member counts as absent.
+    /// Parses a JSON object and drops its null members. Duplicate members are an error, since two
+    /// parsers could read different values.
     static func object(_ bytes: [UInt8]) -> JSONValue? {
         guard let value = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             value.members != nil
@@ -45,7 +45,8 @@ package struct IDToken: Sendable {
         else {
             throw header["alg"]?.string.map { .algorithm($0) } ?? .algorithmRefused
         }
-        // `jku`, `x5u`, `jwk` and `x5c` name keys. They are ignored and never followed.
+        // The header members `jku`, `x5u`, `jwk` and `x5c` name keys. They are ignored and never
+        // followed.
         for name in ["crit", "b64", "zip", "enc"] where header[name] != nil {
             throw .headerRefused
         }
@@ -72,8 +73,8 @@ package struct IDToken: Sendable {
 }
 
 extension JSONValue {
-    /// The value without members that are null, at any depth: providers write null for what they
-    /// omit.
+    /// The value without its null members, at any depth. Providers write null for a member that has
+    /// no value.
     package var withoutNulls: JSONValue {
         switch self {
         case .object(let members):
@@ -90,7 +91,7 @@ extension JSONValue {
 /// A provider's verified claims about a person.
 package struct IDClaims: Sendable {
     package let subject: String
-    /// The client id of this server that the token was issued to.
+    /// The audience that identifies this server in the token: one of its client ids.
     package let audience: String
     package let all: JSONValue
 
@@ -100,15 +101,15 @@ package struct IDClaims: Sendable {
         self.all = all
     }
 
-    /// The claims of a userinfo response about that subject. They are read like those of an id
-    /// token.
+    /// `userInfo` is the userinfo response about that subject. Its claims are read like those of an
+    /// id token.
     package init(userInfo: JSONValue, subject: String) {
         self.init(subject: subject, audience: "", all: userInfo)
     }
 
     package var email: String? { all["email"]?.string }
     package var name: String? { all["name"]?.string }
-    /// Google's `hd`.
+    /// The domain of the person's Google organization: Google's claim `hd`.
     package var hostedDomain: String? { all["hd"]?.string }
 
     /// When the person last proved their identity to the provider, in seconds since 1970 (OpenID
@@ -129,7 +130,7 @@ package struct IDClaims: Sendable {
         "phr", "phrh", "http://schemas.openid.net/pape/policies/2007/06/multi-factor",
     ]
 
-    /// Absent is not the same as an explicit false.
+    /// Whether the provider states that the email address is verified; `nil` if it states nothing.
     package var emailVerified: Bool? {
         switch all["email_verified"] {
         case nil: CognitoMapping.emailVerified(.absent)
@@ -140,21 +141,22 @@ package struct IDClaims: Sendable {
     }
 }
 
-/// Verifies an id token (OpenID Connect Core section 3.1.3.7, RFC 8725). It is pure: keys and time
-/// are parameters.
+/// Verifies an id token (OpenID Connect Core section 3.1.3.7, RFC 8725). The keys and the time are
+/// parameters, so the result depends on nothing else.
 package struct IDTokenCheck: Sendable {
     /// How far the provider's clock may differ, in seconds.
     package static let leeway: Int64 = 60
-    /// The maximum age of a token in seconds; no provider's sign-in needs more. An older token is
-    /// refused, even if it expires later.
+    /// The maximum age of a token in seconds, which no provider's sign-in exceeds. An older token
+    /// is refused even if it has not expired.
     package static let longestAge: Int64 = 86_400
 
     package var party: RelyingParty
     package var now: Timestamp
-    /// The nonce that this sign-in began with; `nil` if it did not begin on this server.
+    /// The nonce that this server sent when the sign-in began; `nil` if the sign-in did not begin
+    /// on this server.
     package var nonce: String?
-    /// Whether the token is for the provider's own services, so that the client it was issued to is
-    /// checked.
+    /// Whether the token is an access token for the provider's own services. If so, the client that
+    /// it was issued to is checked in place of the audience.
     package var isAccessToken: Bool
 
     package init(
@@ -191,11 +193,13 @@ package struct IDTokenCheck: Sendable {
         return IDClaims(subject: subject, audience: audience, all: token.claims)
     }
 
-    /// The audience of this server in the token. A token for several audiences must name this
-    /// server or a listed client as the authorized party. If this server's audience is the only
-    /// one, the authorized party of a token that an app brings must be one of this server's clients
-    /// or listed. For Google the party is the app's own client, while the audience is the server's;
-    /// and in a flow that began on this server, the code was sent to this server.
+    /// Returns the audience of this server in the token. Throws if there is none, or if the
+    /// authorized party (`azp`) is not allowed.
+    ///
+    /// With several audiences, the token must name an authorized party that is this server or a
+    /// listed client. With one audience, the authorized party may be absent. It is not checked for
+    /// Google, where it is the app's own client, nor in a sign-in that began on this server, to
+    /// which the code was sent.
     private func audience(of token: IDToken) throws(IDTokenFault) -> String {
         if isAccessToken, let given = token.claims["client_id"] ?? token.claims["azp"] {
             guard let text = given.string, party.takes(text) else { throw .authorizedPartyMismatch }
@@ -230,7 +234,8 @@ package struct IDTokenCheck: Sendable {
         }
     }
 
-    /// Like `seconds`, but a time beyond the year 9999 becomes the end of that year.
+    /// The whole seconds of an expiry time. A time beyond the year 9999 becomes the end of that
+    /// year.
     static func end(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         guard text.utf8.count > 11, text.utf8.allSatisfy({ ASCII.isDigit($0) }) else {
@@ -253,10 +258,10 @@ package struct IDTokenCheck: Sendable {
     }
 }
 
-/// Why an id token is refused, for the log and the operator. The caller gets the same text for all
-/// of them.
+/// Why an id token is refused, for the log and the operator. The caller gets the same text for
+/// every reason.
 package struct IDTokenFault: Error, Sendable, Equatable {
-    /// One of the values below.
+    /// The name of the fault: one of the values below.
     package let name: String
     /// What the operator can do about it; `nil` if there is nothing to do, or if it is obvious.
     package let detail: String?
@@ -273,7 +278,7 @@ package struct IDTokenFault: Error, Sendable, Equatable {
     package static let headerMalformed = IDTokenFault("header_malformed")
     package static let typeRefused = IDTokenFault("type_refused")
     package static let algorithmRefused = IDTokenFault("algorithm_refused")
-    /// `crit`, or a header that changes how the token is read.
+    /// The header has `crit` or another member that changes how the token is read.
     package static let headerRefused = IDTokenFault("header_refused")
     package static let claimsMalformed = IDTokenFault("claims_malformed")
     package static let keyUnknown = IDTokenFault("key_unknown")
@@ -290,7 +295,7 @@ package struct IDTokenFault: Error, Sendable, Equatable {
     package static let subjectMalformed = IDTokenFault("subject_malformed")
     package static let useMismatch = IDTokenFault("use_mismatch")
 
-    /// The provider issued the token to this client, which is not one of this server's.
+    /// The provider issued the token to this client, which does not belong to this server.
     static func authorizedParty(_ named: String) -> IDTokenFault {
         IDTokenFault(
             authorizedPartyMismatch.name,

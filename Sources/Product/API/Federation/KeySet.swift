@@ -9,7 +9,7 @@ package struct KeySet: Sendable {
     private struct Entry: Sendable {
         var id: String?
         var key: VerificationKey
-        /// The algorithm that the key states; `nil` if it may be used with any algorithm of its
+        /// The algorithm that the key states; `nil` if the key works with any algorithm of its
         /// type.
         var algorithm: String?
 
@@ -40,8 +40,9 @@ package struct KeySet: Sendable {
         }
     }
 
-    /// The keys that may verify a token: those with the token's key id, else the only key without
-    /// an id. For a token without a key id, the only key of the set.
+    /// The keys to try for a token. If the token has a key id, these are the keys with that id or,
+    /// if there are none, the only key without an id. If it has no key id, the set must have
+    /// exactly one key for the algorithm.
     func keys(id: String?, algorithm: VerificationKey.Algorithm) -> [VerificationKey] {
         let fitting = entries.compactMap { entry in
             entry.key(for: algorithm).map { (id: entry.id, key: $0) }

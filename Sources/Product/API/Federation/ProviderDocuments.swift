@@ -6,15 +6,16 @@ import Outbound
 import Synchronization
 import Text
 
-/// Fetches and caches the documents that providers publish, with one fetch for all callers that
-/// wait. A provider is queried at most once a minute, however many tokens name unknown keys.
+/// Fetches and caches the documents that providers publish. Callers who wait for the same documents
+/// share one fetch. Tokens with unknown keys cause at most one fetch a minute for each provider.
 package final class ProviderDocuments: Sendable {
     package static let providerLimit = 1024
-    /// Seconds between two fetches. A first fetch that failed may be repeated sooner.
+    /// The minimum number of seconds between two fetches. `intervalAfterFailure` applies instead
+    /// while there are no usable documents.
     package static let leastInterval: Int64 = 60
     package static let intervalAfterFailure: Int64 = 5
-    /// Seconds until the documents are fetched again; `lifetime` is the number of seconds until
-    /// they expire.
+    /// The number of seconds after which the documents are fetched again. `lifetime` is the number
+    /// of seconds after which they are no longer used.
     package static let freshness: Int64 = 600
     package static let lifetime: Int64 = 3600
     /// The time limit for both documents together.
@@ -31,7 +32,7 @@ package final class ProviderDocuments: Sendable {
         var failure = ""
         var triedAt: Timestamp?
         var provider: UUID
-        /// The first failure since the last successful fetch.
+        /// The time of the first failure since the last successful fetch; `nil` if there was none.
         var failingSince: Timestamp?
         var isFetching = false
         var waiting: [UnsafeContinuation<Void, Never>] = []
@@ -40,7 +41,7 @@ package final class ProviderDocuments: Sendable {
     private let http: OutboundHTTP
     private let clock: @Sendable () -> Timestamp
     private let entries = Mutex<[String: Entry]>([:])
-    /// The owners for whom the examination of a provider is in progress.
+    /// The owners one of whose providers is being examined.
     let examined = Mutex<Set<UUID?>>([])
 
     package init(http: OutboundHTTP, clock: @escaping @Sendable () -> Timestamp) {
@@ -75,8 +76,8 @@ package final class ProviderDocuments: Sendable {
         }
     }
 
-    /// Verifies with the cached keys. If none fits, it tries once more with newly fetched keys,
-    /// since some providers replace a key under the same id. Fetches at most once a minute.
+    /// Verifies with the cached keys. If that fails, verifies again with newly fetched keys, since
+    /// some providers replace a key under the same id. Fetches at most once a minute.
     private func checked<Result>(
         _ party: RelyingParty, _ keyID: String?, _ algorithm: VerificationKey.Algorithm,
         _ check: (KeySet) throws(IDTokenFault) -> Result
@@ -121,8 +122,8 @@ package final class ProviderDocuments: Sendable {
         case wait, fetch
     }
 
-    /// Documents that `isEnough` accepts, or the best available ones while another fetch is not
-    /// due.
+    /// The provider's documents. Fetches them if `isEnough` rejects the cached ones. If the next
+    /// fetch is not due yet, returns the cached ones nevertheless.
     private func documents(
         of party: RelyingParty, isEnough: @Sendable (Documents) -> Bool
     ) async throws(FederationFault) -> Documents {
@@ -199,8 +200,8 @@ package final class ProviderDocuments: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Evicts the entry that was requested the longest time ago. An entry with a running fetch
-    /// stays.
+    /// If the cache is full, evicts the entry whose last fetch began the longest time ago. An entry
+    /// with a running fetch is never evicted.
     private static func makeRoom(in entries: inout [String: Entry]) {
         guard entries.count >= providerLimit else { return }
         let idle = entries.filter { !$0.value.isFetching }
@@ -210,14 +211,15 @@ package final class ProviderDocuments: Sendable {
         if let oldest { entries[oldest.key] = nil }
     }
 
-    /// If the clock was set back, everything counts as old, and not as fresh for ever.
+    /// The number of seconds between two times. If the clock was set back, the result is so large
+    /// that the entry counts as old; otherwise it would stay fresh for too long.
     private static func seconds(from start: Timestamp, to end: Timestamp) -> Int64 {
         let passed = (end.microseconds - start.microseconds) / 1_000_000
         return passed < 0 ? .max : passed
     }
 
-    /// Everything that determines what is fetched. Two owners of the same issuer do not share an
-    /// entry, so that the failures of one do not affect the other.
+    /// The cache key: everything that determines what is fetched. It includes the owner, so that
+    /// failures of one owner do not affect another owner of the same issuer.
     private static func key(_ party: RelyingParty) -> String {
         let overrides = RelyingParty.Endpoint.allCases.map { party.endpoints[$0] ?? "" }
         return ([party.owner?.description ?? "", party.issuer] + overrides).joined(separator: "\n")
@@ -267,24 +269,26 @@ package final class ProviderDocuments: Sendable {
     }
 }
 
-/// A provider's endpoints: the published ones, overridden by those that the operator set.
+/// The endpoints of a provider. Those that the operator set replace the published ones.
 package struct ProviderMetadata: Sendable {
     package let endpoints: [RelyingParty.Endpoint: String]
     /// Whether the authorization response must name its issuer (RFC 9207).
     package let namesIssuer: Bool
-    /// True for `client_secret_basic`; false for `client_secret_post`, if only that is offered
-    /// (OpenID Connect Core section 9).
+    /// Whether the client secret is sent by `client_secret_basic`. False for `client_secret_post`,
+    /// if only that is offered (OpenID Connect Core section 9).
     package let takesSecretInHeader: Bool
 
-    /// Whether people or requests may be sent to a published address. Pages link to it, so it must
-    /// not be a `javascript:` URL.
+    /// Whether this server may link to a published address and send requests to it. It must be
+    /// https or, if the issuer is http too, plain http to this machine. A `javascript:` URL is not
+    /// accepted.
     private static func isAddress(_ text: String, publishedBy issuer: String) -> Bool {
         guard RelyingParty.isAddress(text) else { return false }
         let secure = "https://".utf8
         return text.utf8.starts(with: secure) || !issuer.utf8.starts(with: secure)
     }
 
-    /// Uses only the endpoints that the operator set.
+    /// The metadata of a provider without a discovery document: only the endpoints that the
+    /// operator set.
     init(overrides: [RelyingParty.Endpoint: String]) {
         endpoints = overrides
         namesIssuer = false

@@ -32,8 +32,8 @@ package struct ProviderFinding: Sendable, Equatable {
 }
 
 extension ProviderDocuments {
-    /// Fetches everything again and reports what would break a sign-in. Caches nothing. Returns
-    /// `nil` while another provider of the same owner is being examined.
+    /// Fetches the provider's documents again, without caching them, and reports what would break a
+    /// sign-in. Returns `nil` while another provider of the same owner is being examined.
     package func examine(_ party: RelyingParty) async -> [ProviderFinding]? {
         guard examined.withLock({ $0.insert(party.owner).inserted }) else { return nil }
         defer { examined.withLock { _ = $0.remove(party.owner) } }
@@ -127,7 +127,8 @@ extension ProviderDocuments {
         return Discovery(metadata: metadata, content: content)
     }
 
-    /// An absent member counts as offered (OpenID Connect Discovery section 3).
+    /// What the discovery document lacks for the code flow with PKCE; `nil` if it lacks nothing. An
+    /// absent member counts as offered (OpenID Connect Discovery section 3).
     private static func flowFault(_ content: JSONValue) -> String? {
         func lacks(_ name: String, _ value: String) -> Bool {
             content[name]?.array.map { all in
@@ -151,8 +152,8 @@ extension ProviderDocuments {
         + "not support: a sign-in in the browser fails. Id tokens that an app brings itself are "
         + "verified."
 
-    /// Which of the published algorithms can be verified here, and for which of them there are
-    /// keys.
+    /// The finding about signature algorithms: which of the published ones can be verified here,
+    /// and for which of these there are keys.
     private static func algorithms(
         _ published: [String]?, _ keys: KeySet
     ) -> (isGood: Bool, detail: String) {

@@ -3,23 +3,25 @@ import Domain
 import JSON
 import Text
 
-/// This server's registration at a provider: the expected issuer, and the audiences that the
+/// This server as a client of a provider: the expected issuer, and the audiences that the
 /// provider's tokens must name.
 package struct RelyingParty: Sendable, Equatable {
-    /// The names of OpenID Connect Discovery, as in a provider's `endpoints`.
+    /// An endpoint of a provider. The names are those of OpenID Connect Discovery, which a
+    /// provider's setting `endpoints` uses too.
     package enum Endpoint: String, Sendable, CaseIterable {
         case authorization = "authorization_endpoint"
         case token = "token_endpoint"
         case userInfo = "userinfo_endpoint"
         case keys = "jwks_uri"
-        /// RFC 7662.
+        /// The endpoint that checks access tokens (RFC 7662).
         case introspection = "introspection_endpoint"
         case deviceAuthorization = "device_authorization_endpoint"
         /// The discovery document, if it is not below the issuer.
         case discovery = "openid_configuration"
         /// GitHub's check of a token (`POST /applications/{client_id}/token`).
         case tokenCheck = "token_check_endpoint"
-        /// The `iss` of a Cognito pool's tokens, if it is not Amazon's address.
+        /// The `iss` of a Cognito pool's tokens, if the pool's tokens do not have Amazon's address,
+        /// as with an emulator.
         case issuer
     }
 
@@ -29,15 +31,15 @@ package struct RelyingParty: Sendable, Equatable {
     package var kind: ProviderKind
     package var issuer: String
     package var clientID: String?
-    /// The accepted audiences: the client id, and the clients that lead to tenants. If it is empty,
-    /// any client is accepted, but only for a Cognito pool, all of whose clients belong to its
-    /// owner.
+    /// The accepted audiences: the client id, and the other clients whose users are assigned to
+    /// tenants. If the list is empty, a Cognito pool accepts any client, since all clients of a
+    /// pool belong to its owner; other providers accept none.
     package var audiences: [String]
-    /// Foreign clients at the provider that may bring tokens issued for this server (`azp`).
+    /// Other clients at the provider to which tokens for this server may be issued (`azp`).
     package var authorizedParties: [String]
     package var endpoints: [Endpoint: String]
 
-    /// `issuer` is the registered one; for a Cognito pool, the pool's id.
+    /// `issuer` is the issuer as registered; for a Cognito pool, the pool's id.
     package init(
         provider: UUID, kind: ProviderKind, issuer: String, clientID: String?,
         otherAudiences: [String] = [], authorizedParties: [String] = [],
@@ -55,8 +57,8 @@ package struct RelyingParty: Sendable, Equatable {
             ? endpoints[.issuer] ?? Self.cognitoIssuer(pool: issuer) : issuer
     }
 
-    /// The same provider for another client of this server: accepts its tokens and those of the
-    /// clients that lead to tenants.
+    /// Returns the same provider with another client id of this server. It accepts tokens for that
+    /// client and for the other clients whose users are assigned to tenants.
     package func asClient(_ id: String) -> RelyingParty {
         var party = self
         party.audiences = [id] + (clientID == nil ? audiences : Array(audiences.dropFirst()))
@@ -65,15 +67,15 @@ package struct RelyingParty: Sendable, Equatable {
         return party
     }
 
-    /// The issuer of pool `eu-central-1_abc` is below
+    /// The issuer of a pool. For `eu-central-1_abc` it is below
     /// `https://cognito-idp.eu-central-1.amazonaws.com/`.
     private static func cognitoIssuer(pool: String) -> String {
         let region = String(decoding: pool.utf8.prefix { $0 != 0x5F }, as: UTF8.self)
         return "https://cognito-idp.\(region).amazonaws.com/\(pool)"
     }
 
-    /// Plain http is accepted only for a provider on this machine. Another setting decides whether
-    /// it can be reached.
+    /// Whether the text is an address of a provider: https, or plain http to this machine. Whether
+    /// a provider on this machine may be reached is another setting.
     package static func isAddress(_ text: String) -> Bool {
         ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -95,8 +97,8 @@ package struct RelyingParty: Sendable, Equatable {
             || ["127.0.0.1", "localhost", "[::1]"].contains { sameBytes($0, origin.host) }
     }
 
-    /// Whether the text is a pattern, such as the `{tenantid}` that Microsoft publishes for all its
-    /// directories: it is the issuer of no token.
+    /// Whether the text is a pattern, such as the issuer with `{tenantid}` that Microsoft publishes
+    /// for all its directories. No token has a pattern as its issuer.
     package static func isTemplate(_ text: String) -> Bool {
         text.utf8.contains { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
     }
@@ -104,7 +106,8 @@ package struct RelyingParty: Sendable, Equatable {
     package static let templateAdvice =
         "register the issuer of one directory, with its id instead of {tenantid}"
 
-    /// Whether this is Sign in with Apple, whose responses cannot be read here.
+    /// Whether the provider is Sign in with Apple, whose authorization responses this server cannot
+    /// read.
     var isApple: Bool {
         [issuer, endpoints[.authorization] ?? ""].contains { text in
             ["https://appleid.apple.com", "https://account.apple.com"].contains { start in
@@ -132,17 +135,17 @@ package struct RelyingParty: Sendable, Equatable {
             && parts[1].allSatisfy { ASCII.isDigit($0) || (0x61...0x7A).contains($0 | 0x20) }
     }
 
-    /// Whether a token with this `iss` may be the provider's. In Google's older tokens it lacks the
-    /// scheme.
+    /// Whether a token with this `iss` can be the provider's. In older tokens of Google, `iss`
+    /// lacks the scheme.
     package func isIssuer(_ text: String) -> Bool {
         sameBytes(text, issuer)
             || kind == .google && sameBytes("https://" + text, issuer)
     }
 
-    /// Whether a token for these audiences may be for this server.
+    /// Whether one of these audiences is accepted.
     package func takesOne(of audiences: [String]) -> Bool { audiences.contains { takes($0) } }
 
-    /// Whether a token may have been issued to this client.
+    /// Whether a token issued to this client is accepted.
     func authorizes(_ client: String) -> Bool {
         takes(client) || authorizedParties.contains { sameBytes($0, client) }
     }
@@ -152,7 +155,7 @@ package struct RelyingParty: Sendable, Equatable {
         return audiences.contains { sameBytes($0, audience) }
     }
 
-    /// OpenID Connect Discovery section 4.1.
+    /// The URL of the discovery document (OpenID Connect Discovery section 4.1).
     var discoveryURL: String {
         if let given = endpoints[.discovery] { return given }
         let base = issuer.utf8.last == UInt8(ascii: "/") ? String(issuer.dropLast()) : issuer
@@ -161,7 +164,7 @@ package struct RelyingParty: Sendable, Equatable {
 }
 
 /// A userinfo response as a signed JWT (OpenID Connect Core section 5.3.2). Unlike an id token, it
-/// may omit its times.
+/// may lack the time claims.
 package struct SignedUserInfo: Sendable {
     let jws: JWS
     let algorithm: VerificationKey.Algorithm
@@ -170,7 +173,7 @@ package struct SignedUserInfo: Sendable {
 
     package static let mediaType = "application/jwt"
 
-    /// The header must follow the rules for an id token.
+    /// Parses the JWT. The header must follow the rules for an id token.
     package init(_ text: [UInt8]) throws(IDTokenFault) {
         guard let jws = JWS(compact: text) else { throw .notCompact }
         guard let header = IDToken.object(jws.header) else { throw .headerMalformed }
@@ -180,7 +183,8 @@ package struct SignedUserInfo: Sendable {
         all = claims
     }
 
-    /// A signed response must name issuer and audience. Times are checked if they are present.
+    /// Verifies the signature and returns the claims. The issuer and the audience are required in a
+    /// signed response. Times are checked if they are present.
     func claims(
         for party: RelyingParty, keys: KeySet, now: Timestamp
     ) throws(IDTokenFault) -> JSONValue {
@@ -203,11 +207,11 @@ package struct SignedUserInfo: Sendable {
 extension RelyingParty {
     private static let gitHubIssuer = "https://github.com"
 
-    /// GitHub publishes no discovery document. The endpoints of github.com are built in. Those of a
-    /// GitHub Enterprise Server are derived from its issuer, and the endpoint that checks tokens
-    /// from the API's address. What the operator set takes precedence. If it names a host other
-    /// than github.com, no endpoint of github.com is used beside it, so that no secret and no token
-    /// is sent to a host that was not named.
+    /// The endpoints of GitHub, which publishes no discovery document. Those of github.com are
+    /// built in. Those of a GitHub Enterprise Server are derived from its issuer, and the endpoint
+    /// that checks tokens from the API's address. Endpoints that the operator set replace them. If
+    /// one of these is on another host than github.com, no built-in endpoint is used, so that
+    /// github.com receives neither the secret nor a token.
     package var gitHubEndpoints: [Endpoint: String] {
         var found = endpoints
         let base = issuer.utf8.last == UInt8(ascii: "/") ? String(issuer.dropLast()) : issuer
@@ -228,14 +232,15 @@ extension RelyingParty {
         return found
     }
 
-    /// The endpoints that receive the client's secret or a token, which a GitHub sign-in needs, and
-    /// which are neither derived nor set.
+    /// The endpoints that a GitHub sign-in needs and that are neither derived nor set. They would
+    /// receive the client's secret or a token.
     package var missingGitHubEndpoints: [Endpoint] {
         let found = gitHubEndpoints
         return [.token, .userInfo, .tokenCheck].filter { found[$0] == nil }
     }
 
-    /// `nil` for GHE.com, whose API has its own host.
+    /// The URL of the user API below a GitHub issuer; `nil` for GHE.com, whose API is on a host of
+    /// its own.
     private static func gitHubUser(_ base: String) -> String? {
         if sameBytes(base, gitHubIssuer) { return "https://api.github.com/user" }
         return base.utf8.suffix(8).elementsEqual(".ghe.com".utf8) ? nil : base + "/api/v3/user"

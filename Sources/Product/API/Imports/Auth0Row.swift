@@ -4,8 +4,8 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Auth0: the user export, the export of password hashes, and the schema of Auth0's own
-    /// imports.
+    /// Reads a user from Auth0's user export, its export of password hashes, or a file for Auth0's
+    /// own imports.
     init(auth0 fields: ImportFields, issuer: String?) {
         email = fields.text("email", "Email")
         emailVerified = fields.flag("email_verified", "Email Verified")
@@ -19,13 +19,13 @@ extension ImportedRow {
         let id =
             fields.text("user_id", "Id") ?? fields.fields("_id")?.text("$oid").map { "auth0|\($0)" }
         externalID = id
-        // A user of Auth0's own database, whose hash is in another file.
+        // Users of Auth0's own database have a password, but its hash is in another file.
         awaitsPassword = id?.hasPrefix("auth0|") ?? false
         if let issuer, let id { add(.oidc, issuer, id, email) }
         for item in fields.list("identities") {
             let identity = ImportFields(item)
             let provider = identity.text("provider", "connection") ?? ""
-            // Auth0's own database: the password is the sign-in.
+            // An identity at Auth0's own database is the password, not an external sign-in.
             if provider == "auth0" { continue }
             add(
                 provider, identity.text("user_id"),

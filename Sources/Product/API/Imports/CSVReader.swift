@@ -7,7 +7,7 @@ import Text
 struct CSVReader: Sendable {
     private enum State {
         case start, plain, quoted, quoteInQuoted
-        /// After a closing quote, in the spaces before the separator.
+        /// After a closing quote: only spaces may follow before the separator.
         case closed
     }
 
@@ -34,7 +34,7 @@ struct CSVReader: Sendable {
     }
 
     /// The last record, if the file does not end with a line break. Throws if a quote is still
-    /// open, since the end of its record is then unknown.
+    /// open, since it is unknown where that record ends.
     mutating func finish() throws(ImportFault) -> Record? {
         if state == .quoted {
             throw ImportFault("invalid_request", "The quote that begins here is not closed.")
@@ -43,7 +43,7 @@ struct CSVReader: Sendable {
     }
 
     private mutating func take(_ byte: UInt8) -> Record? {
-        // CR LF is one line break; a single CR is one too.
+        // Both CR LF and a single CR are one line break.
         if endsWithReturn {
             endsWithReturn = false
             if byte == 0x0A { return nil }
@@ -93,7 +93,7 @@ struct CSVReader: Sendable {
         if cells.count > ImportLimits.columns { fault = .malformed("The row has too many cells.") }
     }
 
-    /// The record that ends here; `nil` if it has no content.
+    /// Ends the current record and returns it; `nil` if it has no content.
     private mutating func ended() -> Record? {
         endCell()
         defer {
@@ -110,16 +110,17 @@ struct CSVReader: Sendable {
 
 /// The dialect in which a file of comma-separated values is written.
 struct CSVDialect: Sendable, Equatable {
-    /// In the order in which they are tried.
+    /// The possible separators, in the order in which they are tried.
     private static let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
 
     var separator = UInt8(ascii: ",")
-    /// The length in bytes of Excel's line `sep=;`, which is not a record.
+    /// The length in bytes of the line `sep=;` that Excel writes first; 0 if there is none. It is
+    /// not a record.
     var skipped = 0
 
-    /// Determines the dialect from the file's first bytes; `nil` if more bytes are needed. Without
-    /// Excel's line, the separator is the one with which the first line has the most known names,
-    /// or else the most cells.
+    /// Determines the dialect from the file's first bytes; `nil` if more bytes are needed. The line
+    /// `sep=` decides if there is one. Otherwise the separator is the one that splits the first
+    /// line into the most known column names or, if none is known, into the most cells.
     init?(of bytes: [UInt8], isWhole: Bool, isKnown: ([UInt8]) -> Bool) {
         guard let first = Self.line(of: bytes, from: 0, isWhole: isWhole) else { return nil }
         let line = bytes[first.text].filter { $0 != 0x22 }
@@ -141,8 +142,8 @@ struct CSVDialect: Sendable, Equatable {
         }
     }
 
-    /// The first line with content from this position on, outside of quotes, and where the next one
-    /// begins.
+    /// The first line with content from this position on, and the position where the next line
+    /// begins. Line breaks within quotes do not end a line.
     private static func line(
         of bytes: [UInt8], from start: Int, isWhole: Bool
     ) -> (text: Range<Int>, end: Int)? {
@@ -163,7 +164,8 @@ struct CSVDialect: Sendable, Equatable {
     }
 }
 
-/// Windows-1252 as the Encoding Standard reads it: bytes without a character are C1 controls.
+/// Decodes Windows-1252 as the Encoding Standard does: bytes without a character become C1
+/// controls.
 enum Windows1252 {
     private static let upper: [UInt16] = [
         0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
@@ -171,7 +173,7 @@ enum Windows1252 {
         0x0152, 0x8D, 0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
         0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D, 0x017E, 0x0178,
     ]
-    /// The labels of the Encoding Standard that occur in files of spreadsheets.
+    /// The labels of Windows-1252 in the Encoding Standard that occur in practice.
     private static let labels: Set<String> = [
         "windows-1252", "cp1252", "x-cp1252", "iso-8859-1", "iso8859-1", "latin1", "l1", "ascii",
         "us-ascii",

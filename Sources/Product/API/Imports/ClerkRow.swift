@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Clerk: the dashboard's CSV, or users as its API returns them.
+    /// Reads a Clerk user from the dashboard's CSV, or from a response of Clerk's API.
     init(clerk fields: ImportFields, issuer: String?) {
         let addresses = fields.list("email_addresses").map(ImportFields.init)
         let primary = fields.text("primary_email_address_id")
@@ -38,7 +38,7 @@ extension ImportedRow {
             password = .clerk(digest, hasher: fields.text("password_hasher") ?? "bcrypt")
         }
     }
-    /// The addresses in one cell.
+    /// The addresses that one cell lists.
     private static func listed(_ text: String?) -> [String] {
         (text ?? "").split { ",|; ".contains($0) }.map(String.init)
     }

@@ -4,8 +4,8 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Cognito: the result of ListUsers, or the CSV template of Cognito's own imports. Passwords
-    /// never leave a pool.
+    /// Reads a Cognito user from the result of ListUsers, or from a CSV in the form of Cognito's
+    /// own imports. Cognito exports no passwords.
     init(cognito fields: ImportFields, pool: Provider) {
         var attributes = fields
         let list = fields.list("Attributes", "UserAttributes")
@@ -43,7 +43,7 @@ extension ImportedRow {
                 let person = CognitoMapping.federated(
                     pool: pool, upstream: upstream, subject: subject)
             else { continue }
-            // The name of a user who came only by an upstream.
+            // Cognito gives such a name to a user who signed in only through an upstream provider.
             if sameBytesIgnoringASCIICase(userName, "\(upstream)_\(subject)") { isFederated = true }
             add(person.identity, email)
         }

@@ -5,7 +5,7 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Firebase: the file of `firebase auth:export`.
+    /// Reads a Firebase user from a file of `firebase auth:export`.
     init(firebase fields: ImportFields, issuer: String?, project: FirebaseProject?) {
         email = fields.text("email")
         emailVerified = fields.flag("emailVerified")
@@ -35,7 +35,7 @@ extension ImportedRow {
             ["rawId", "email", "displayName", "photoUrl"].map { "\(provider) \($0)" }
         } + ["createdAt", "lastLoginAt", "phoneNumber", "disabled", "customAttributes"]
 
-    /// A record of Firebase's CSV in the form of its JSON.
+    /// Converts a record of Firebase's CSV to the form of its JSON.
     static func firebase(_ members: [JSONValue.Member]) -> JSONValue {
         let fields = ImportFields(.object(members))
         let infos: [JSONValue] = ["google.com", "facebook.com", "twitter.com", "github.com"]

@@ -4,15 +4,16 @@ import JSON
 import Storage
 import Text
 
-/// The job of an import.
+/// The job that creates users from an imported file.
 struct ImportJob: JobKind {
     static let kind = "import"
-    /// The parameter that states whether only the tenant asserts the file's content. It stays the
-    /// same when an operator of the platform resumes the job.
+    /// The name of the parameter for whether a tenant, and not the platform, vouches for the file's
+    /// content. Its value stays the same if an operator of the platform resumes the job.
     static let tenantsWord = "asserted_by_tenant"
 
     let name = Self.kind
-    /// The new users of a batch are written with one statement for each table.
+    /// The maximum number of rows in a batch. A batch writes all its new users with one statement
+    /// for each table.
     let batch = 500
 
     func rights(_ job: JobRow) -> [Right] {
@@ -23,7 +24,7 @@ struct ImportJob: JobKind {
 
     func step(_ work: JobWork, _ application: Application) async throws -> JobStep {
         let rules = try rules(of: work)
-        // Each existing user has a savepoint.
+        // An update of existing users takes one savepoint for each user, so batches are smaller.
         let limit = rules.conflict == .update ? min(work.limit, JobLimits.batch) : work.limit
         let (results, isLast) = try await work.change.importBatch(
             by: rules, after: work.job.position, limit: limit)
@@ -52,28 +53,30 @@ struct ImportJob: JobKind {
                 || work.principal.tenantID != nil)
     }
 
-    /// The roles that the job's maker may give and act for.
+    /// The roles that the job's creator may grant, and on whose users it may act.
     private func roles(of work: JobWork) -> [UserRole] {
         UserRole.allCases.filter { Permissions.mayActFor(work.principal, $0, in: work.job.tenant) }
     }
 }
 
-/// What the caller states about a file, beside the file itself.
+/// The options that a caller sends with a file.
 struct ImportOptions: Sendable {
-    /// The file's column for each column of this API.
+    /// For each member of this API, the name of the file's column that contains it.
     var mapping: [String: String]?
-    /// The former system's own issuer: each row's id there then becomes an identity too.
+    /// The issuer of the former system. If it is set, each user also gets an identity there, with
+    /// the former id as its subject.
     var issuer: String?
     var firebase: FirebaseProject?
     /// The pool of a Cognito import.
     var pool: Provider?
-    /// Whether the cells have the guards of this server's own exports, whatever the columns are.
+    /// Whether texts in the cells have the prefix that this server's exports write against formulas
+    /// (see `CSV.guarded`), even if the columns were changed.
     var isGuarded = false
-    /// Whether a CSV is in Windows-1252 instead of UTF-8.
+    /// Whether a CSV file is encoded in Windows-1252 instead of UTF-8.
     var isWindows1252 = false
-    /// Whether hashes must keep the tighter limits of `GATEHOUSE_IMPORTED_HASHES`.
+    /// Whether imported hashes must keep the tighter limits of `GATEHOUSE_IMPORTED_HASHES`.
     var holdsTightly = false
-    /// When the file arrived. A ban that has ended by then no longer counts.
+    /// The time when the file arrived. A ban that ended before it is ignored.
     var now = Timestamp.systemClock()
 }
 
@@ -104,7 +107,7 @@ extension ImportOptions {
                         ])), "The hash parameters of a Firebase project. They are not stored."),
         ])
 
-    /// Reads the part `options` of a form.
+    /// Reads the options from the form's part `options`.
     init(_ bytes: [UInt8]) throws {
         let document: JSONValue
         do {
@@ -153,7 +156,8 @@ extension ImportOptions {
         return mapping
     }
 
-    /// The pool of a Cognito import: the one that is named, else the only one that the tenant has.
+    /// Finds the pool of a Cognito import: the one that the options name or, if they name none, the
+    /// tenant's only one. Throws 422 if there is no such pool.
     mutating func findPool(for scope: TenantScope) async throws {
         let pools = try await scope.database.pools(near: scope.tenant).filter { pool in
             issuer.map { sameBytes($0, pool.issuer) } ?? true

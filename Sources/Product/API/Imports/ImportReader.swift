@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// The file as a whole cannot be read from this row on.
+/// Why a file cannot be read any further.
 struct ImportFileFault: Error, Sendable {
     var detail: String
 }
@@ -14,17 +14,20 @@ struct ImportReader: Sendable {
     let options: ImportOptions
     var csv: CSVReader?
     private var json: JSONRowReader
-    /// This API's names for each of the file's columns; empty for a column that is not read. `nil`
-    /// means that the first record has the names of the columns.
+    /// For each column of the file, the names of this API's members that it supplies; none for a
+    /// column that is not read. `nil` until the first record, which contains the names of the
+    /// columns, is read.
     var columns: [[String]]?
-    /// Whether the cells have the guards of this server's own exports.
+    /// Whether texts in the cells have the prefix that this server's exports write against
+    /// formulas.
     var isGuarded: Bool
-    /// Members of this server's own exports that are not read here.
+    /// The read-only members of this server's own exports that occurred in the file. They are not
+    /// imported.
     var ignored: Set<String> = []
     private var isWindows1252: Bool
     private var beginning: [UInt8]? = []
     private var isMarked = false
-    /// The number of rows so far; `limit` is the maximum.
+    /// The number of rows that were read so far. `limit` is the maximum.
     var count = 0
     private let limit: Int
 
@@ -56,7 +59,8 @@ struct ImportReader: Sendable {
         return try begin(with: piece, isWhole: false)
     }
 
-    /// Waits for the file's byte order mark and, in a CSV, for the first line.
+    /// Collects the first bytes until the byte order mark and, in a CSV, the first line are
+    /// complete. Then reads them.
     private mutating func begin(
         with piece: [UInt8], isWhole: Bool
     ) throws(ImportFileFault) -> [StagedRow] {
@@ -89,7 +93,7 @@ struct ImportReader: Sendable {
         isWindows1252 ? Windows1252.utf8(piece) : piece
     }
 
-    /// Whether a cell of the first line is the name of a column that is read.
+    /// Whether a cell of the first line is the name of a known column.
     private var knownColumns: ([UInt8]) -> Bool {
         let theirs = options.mapping.map { Set($0.values.map(ImportedRow.columnName)) }
         return { [format] cell in
@@ -141,7 +145,8 @@ struct ImportReader: Sendable {
             detail: (isHeader ? "In the first line: " : "After row \(count): ") + fault.detail)
     }
 
-    /// Removes the byte order mark of UTF-8. Another encoding is refused by name.
+    /// Removes a UTF-8 byte order mark. Throws with the name of the encoding if the mark is that of
+    /// another one.
     private mutating func withoutMark(_ bytes: [UInt8]) throws(ImportFileFault) -> [UInt8] {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             isWindows1252 = false
@@ -173,8 +178,8 @@ extension ImportReader {
         return rows
     }
 
-    /// This API's names for each column. A column without a name is not read, and spaces around a
-    /// name are ignored.
+    /// For each column of the header line, the names of this API's members that it supplies. A
+    /// column without a name is not read, and spaces around a name are ignored.
     private mutating func header(_ record: CSVReader.Record) throws(ImportFault) -> [[String]] {
         var names: [String] = []
         for cell in try record.get() {
@@ -200,8 +205,8 @@ extension ImportReader {
         }
     }
 
-    /// One column may stand for several of this API's: the id of an old system is often also the
-    /// subject of its identities.
+    /// Applies the caller's mapping to the names of the columns. One column may supply several
+    /// members: the id in a former system is often also the subject of its identities.
     private static func mapped(
         _ names: [String], by mapping: [String: String]
     ) throws(ImportFault) -> [[String]] {
@@ -226,7 +231,8 @@ extension ImportReader {
         }
     }
 
-    /// Whether these are the columns of this server's own user export, whose cells have guards.
+    /// Whether these are the columns of this server's own user export. Texts in its cells have a
+    /// prefix against formulas.
     private static func isOwnExport(_ names: [String]) -> Bool {
         let end = names.lastIndex { !$0.isEmpty }.map { $0 + 1 } ?? 0
         return names[..<end].elementsEqual(ownExport, by: sameBytes)
@@ -237,7 +243,8 @@ extension ImportReader {
     private func document(
         _ cells: [[UInt8]], _ columns: [[String]]
     ) -> Result<JSONValue, ImportFault> {
-        // Spreadsheets write as many cells in each row as their widest row has.
+        // Spreadsheets pad each row to the width of the widest one, so further cells are allowed if
+        // they are empty.
         guard cells.dropFirst(columns.count).allSatisfy({ $0.allSatisfy { $0 == 0x20 } }) else {
             return .failure(.malformed("The row has more cells than there are columns."))
         }
@@ -323,16 +330,18 @@ package enum ImportFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a file of comma-separated values begins without the names of its columns.
+    /// Whether a CSV file of this format has no header line.
     var hasNoHeader: Bool { self == .firebase }
 }
 
 /// The limits of one import.
 package enum ImportLimits {
-    /// The limit of the body in bytes as it is sent; `unpacked` is the limit of what it unpacks to.
+    /// The maximum size of a request body in bytes, as sent. `unpacked` is the maximum after
+    /// decompression.
     package static let packed = 1 << 30
     package static let unpacked = 4 << 30
-    /// The maximum number of unpacked bytes for each packed byte; a file of addresses has about 10.
+    /// The maximum ratio of decompressed to compressed bytes. For a file of addresses it is about
+    /// 10.
     package static let ratio = 200
     /// The most rows of one file.
     package static let rows = 5_000_000
@@ -342,11 +351,12 @@ package enum ImportLimits {
     package static let options = 64 << 10
     package static let columns = 500
     package static let identities = 20
-    /// The most characters of the notes on a row that was imported.
+    /// The maximum length, in characters, of the notes on an imported row.
     package static let note = 500
-    /// The most bytes of the address that an identity's provider stated. A longer one is omitted.
+    /// The maximum length, in bytes, of an identity's email address. A longer one is not imported.
     package static let email = 320
-    /// The most bytes of an identity's issuer; `subject` is the limit of its subject.
+    /// The maximum length, in bytes, of an identity's issuer. `subject` is the limit for its
+    /// subject.
     package static let issuer = 512
     package static let subject = 255
 }

@@ -6,7 +6,7 @@ import Runtime
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/imports`: users from another system.
+/// `/v1/tenants/{tenant}/imports`: imports users from another system.
 package enum ImportEndpoint {
     package static let all: [Endpoint] = [create]
 
@@ -76,7 +76,7 @@ package enum ImportEndpoint {
         }
     }
 
-    /// If an upload breaks off, nothing of it is stored.
+    /// Receives the body and stores its rows. If an upload breaks off, none of its rows is stored.
     private static let receive: Endpoint.Receive = { call in
         guard let format = call.query.optionalString("format").flatMap(ImportFormat.init) else {
             throw Problem.internalError
@@ -98,13 +98,13 @@ package enum ImportEndpoint {
     }
 }
 
-/// Receives the body of an import: from pieces to staged rows.
+/// Reads the body of an import in pieces and stores its rows for the job.
 struct ImportUpload {
-    /// The one batch that is being stored.
+    /// The task group that stores one batch at a time.
     typealias Staging = ThrowingTaskGroup<Void, any Error>
 
-    /// A batch is stored when it has this many rows, or came from this many bytes, including all
-    /// rows of the slice that completed it.
+    /// The number of rows at which a batch is stored. It is also stored once it has the rows of
+    /// `bytesOfBatch` bytes. A batch always includes all rows of the slice that completed it.
     private static let rowsOfBatch = 500
     private static let bytesOfSlice = 16 << 10
     private static let bytesOfBatch = 1 << 20
@@ -117,10 +117,11 @@ struct ImportUpload {
     var options = ImportOptions()
     private var reader: ImportReader?
     private var batch: [StagedRow] = []
-    /// The number of bytes that the batch came from.
+    /// The number of bytes that the batch's rows were read from.
     private var bytes = 0
 
-    /// Stages the rows under `id`, and returns their number and the notes.
+    /// Stores the rows of the body for the job `id`. Returns the number of rows and the notes on
+    /// the file.
     static func receive(
         _ call: Call, format: ImportFormat, as id: UUID, in place: InFlight<UUID>.Slot
     ) async throws -> (rows: Int, notes: [String]) {
@@ -191,13 +192,15 @@ struct ImportUpload {
             switch parameters.value {
             case "text/csv": true
             case "application/json", "application/x-ndjson": false
-            // The part of a form often has another type: `curl -F file=@users.csv`.
+            // In a form, the part's type says little: `curl -F file=@users.csv` often sends another
+            // one.
             default: format == .csv
             }
         reader = ImportReader(format, isCSV: isCSV, options)
     }
 
-    /// Works slice by slice: between two slices, the connection's loop serves other connections.
+    /// Reads a piece slice by slice. Between two slices, the event loop can serve other
+    /// connections.
     mutating func take(_ piece: [UInt8], _ staging: inout Staging) async throws {
         for start in stride(from: 0, to: piece.count, by: Self.bytesOfSlice) {
             try checkPlace()
@@ -211,7 +214,7 @@ struct ImportUpload {
         }
     }
 
-    /// Throws 429 if another tenant got the place.
+    /// Throws 429 if this upload's slot was given to another tenant.
     private func checkPlace() throws {
         guard !place.isHeld else { return }
         let places = call.application.uploads
@@ -225,7 +228,8 @@ struct ImportUpload {
         try await stage(&staging)
     }
 
-    /// The next batch is read while PostgreSQL stores this one. A third batch waits for the first.
+    /// Begins to store the batch, after the previous one is stored. The next batch can be read
+    /// meanwhile.
     private mutating func stage(_ staging: inout Staging) async throws {
         try await staging.next()
         let (rows, scope, id) = (batch, scope, id)
@@ -272,7 +276,8 @@ extension ImportUpload {
         }
     }
 
-    /// The options must come first, since they are needed to read the file.
+    /// Throws 422 for a part that is unknown or repeated, and for `options` after `file`, since the
+    /// options are needed to read the file.
     private static func check(_ part: FormPart, after names: [String]) throws {
         guard ["options", "file"].contains(part.name) else {
             throw Problem.invalid([

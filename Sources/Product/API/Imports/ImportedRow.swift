@@ -4,33 +4,32 @@ import JSON
 import Storage
 import Text
 
-/// What a format finds in one row, before it is checked against the rules of this server.
+/// What a format reads from one row, before it is checked against this server's rules.
 struct ImportedRow: Sendable {
-    /// The user's id in the system that the file comes from; if that is this server, its own id.
+    /// The user's id in the former system. In an export of this server, it is the user's id here.
     var id: String?
     var email: String?
     var emailVerified = false
     var name: String?
     var role: String?
     var isSuspended = false
-    /// An export of this server that was requested by ids also contains deleted users.
+    /// Whether the user was deleted. An export of this server by ids also contains deleted users.
     var isDeleted = false
-    /// `nil` if the row does not state it.
+    /// Whether the inactivity rule spares the user; `nil` if the row does not state it.
     var isKept: Bool?
     var externalID: String?
     var publicAttributes: [JSONValue.Member] = []
     var privateAttributes: [JSONValue.Member] = []
     var identities: [ImportedIdentity] = []
     var password = ImportedPassword.none
-    /// Whether there is a password although `password` is none, because the export does not contain
-    /// it.
+    /// Whether the user has a password in the former system that the export does not contain.
     var awaitsPassword = false
     var createdAt: Timestamp?
-    /// What the format has and this server does not import.
+    /// Notes on what the row contains and this server does not import.
     var notes: [String] = []
 
-    /// Adds an identity at an upstream of the former system, under this server's name of the
-    /// provider.
+    /// Adds an identity at an upstream provider of the former system, if this server knows the
+    /// provider. The provider gets this server's name for it.
     mutating func add(_ provider: String, _ subject: String?, email: String? = nil) {
         guard let subject else { return }
         switch provider.lowercased() {
@@ -52,7 +51,7 @@ struct ImportedRow: Sendable {
                 provider: kind.rawValue, issuer: issuer, subject: subject, email: email))
     }
 
-    /// Reads when the user was created in the former system.
+    /// Sets the time when the user was created in the former system.
     mutating func takeCreation(_ fields: ImportFields, _ names: String...) {
         guard let found = fields.zonedTime(names) else { return }
         createdAt = found.time
@@ -62,7 +61,7 @@ struct ImportedRow: Sendable {
         }
     }
 
-    /// Drops a hash that exceeds the tighter limits.
+    /// Removes a password hash that exceeds the tighter limits.
     mutating func holdPasswordTightly() {
         guard case .kept(let text) = password,
             ForeignPasswordHash(stored: text)?.isWithinTightBounds != true
@@ -70,14 +69,14 @@ struct ImportedRow: Sendable {
         password = .refused("a hash beyond the limits of GATEHOUSE_IMPORTED_HASHES")
     }
 
-    /// The whole name or, if there is none, its parts.
+    /// The full name or, if there is none, the parts joined.
     static func name(_ whole: String?, _ parts: String?...) -> String? {
         if let whole { return whole }
         let joined = parts.compactMap { $0 }.joined(separator: " ")
         return joined.isEmpty ? nil : joined
     }
 
-    /// The user, checked against the rules of `/v1`.
+    /// The user to import. Throws if the row breaks a rule of `/v1`.
     func user() throws(ImportFault) -> ImportedUser {
         guard let email, !DisplayText.stripped(email).isEmpty else {
             throw ImportFault("email_missing", "The row has no address.")
@@ -157,8 +156,8 @@ struct ImportedRow: Sendable {
         for given in all {
             let identity = try sound(given)
             if distinct.contains(where: { $0.isSameSignIn(as: identity) }) { continue }
-            // The limit is checked for each identity, before the many identities of one row are
-            // compared with each other.
+            // The number is checked for each identity, before identities of one row are compared
+            // with each other, which would take long for many.
             guard distinct.count < ImportLimits.identities else {
                 throw .invalid("The row has more than \(ImportLimits.identities) identities.")
             }
@@ -167,7 +166,7 @@ struct ImportedRow: Sendable {
         return distinct
     }
 
-    /// The identity in this server's form, if it is valid.
+    /// The identity in this server's canonical form. Throws if it is invalid.
     private static func sound(_ given: ImportedIdentity) throws(ImportFault) -> ImportedIdentity {
         var identity = given
         if sameBytes(identity.provider, ProviderKind.cognito.rawValue) {
@@ -191,14 +190,14 @@ struct ImportedRow: Sendable {
     }
 }
 
-/// The members of a row, read leniently: exports write booleans and numbers as text, and objects as
-/// text in a cell.
+/// The members of a row. Reading them is lenient, since exports write booleans, numbers and objects
+/// as text in a cell.
 struct ImportFields: Sendable {
     let document: JSONValue
 
     init(_ document: JSONValue) { self.document = document }
 
-    /// The first of these members that is present.
+    /// The value of the first of these members that is present.
     func value(_ names: [String]) -> JSONValue? {
         for name in names {
             if let value = document[name], !value.isNull { return value }
@@ -206,7 +205,7 @@ struct ImportFields: Sendable {
         return nil
     }
 
-    /// A text that is not empty.
+    /// The text of the first of these members that is present; `nil` if it is empty.
     func text(_ names: String...) -> String? {
         switch value(names) {
         case .string(let text): text.isEmpty ? nil : text
@@ -232,7 +231,8 @@ struct ImportFields: Sendable {
         }
     }
 
-    /// The members of an object.
+    /// The members of the object in the first of these members that is present. A text is parsed as
+    /// JSON.
     func object(_ names: String...) -> [JSONValue.Member] {
         switch value(names) {
         case .object(let members): members
@@ -253,11 +253,11 @@ struct ImportFields: Sendable {
 }
 
 extension ImportFields {
-    /// RFC 3339, PostgreSQL's form of it, a date, or seconds or milliseconds since 1970. Without a
-    /// time zone it is UTC.
+    /// The time in one of these members. It may be in RFC 3339, PostgreSQL's form, a date, or
+    /// seconds or milliseconds since 1970. Without a time zone it is UTC.
     func time(_ names: String...) -> Timestamp? { zonedTime(names)?.time }
 
-    /// The same, and whether there is a time zone; a missing one is noted.
+    /// The time in one of these members, and whether it states a time zone. A missing one is noted.
     func zonedTime(_ names: [String]) -> (time: Timestamp, hasZone: Bool)? {
         switch value(names) {
         case .number(let text): return Self.time(number: text).map { ($0, true) }
@@ -273,7 +273,8 @@ extension ImportFields {
 
     private static func time(number text: String) -> Timestamp? {
         guard let number = Int64(text), number > 0 else { return nil }
-        // Seconds before the year 5138 are smaller numbers than milliseconds after 1973.
+        // Below 10¹¹ the number counts as seconds: it is before the year 5138 in seconds, and would
+        // be before 1973 in milliseconds.
         let (milliseconds, isOver) = number.multipliedReportingOverflow(by: 1000)
         if number < 100_000_000_000 {
             return Timestamp(microseconds: milliseconds * 1000)
@@ -281,7 +282,8 @@ extension ImportFields {
         return isOver || number > 100_000_000_000_000 ? nil : Timestamp(microseconds: milliseconds)
     }
 
-    /// `2024-05-01 10:00:00.5+00` or `2024-05-01 10:00 UTC` in the form of RFC 3339.
+    /// Converts a text such as `2024-05-01 10:00:00.5+00` or `2024-05-01 10:00 UTC` to the form of
+    /// RFC 3339.
     private static func standard(_ text: String) -> String {
         var bytes = Array(text.utf8)
         guard bytes.count > 13, bytes[10] == 0x20 || bytes[10] == 0x54 else { return text }
@@ -298,13 +300,13 @@ extension ImportFields {
 }
 
 extension ImportedRow {
-    /// Adds the members whose names attributes may have, and notes which were omitted.
+    /// Adds the members whose names are valid for attributes, and notes the names of the others.
     mutating func take(
         _ members: [JSONValue.Member],
         to place: WritableKeyPath<ImportedRow, [JSONValue.Member]>
     ) {
         let (kept, left) = members.asAttributes()
-        // A row may have very many members, so each is looked up among the others only once.
+        // A row may have very many members, so a set finds repeated names.
         var names = Set(self[keyPath: place].map { Array($0.name.utf8) })
         for member in kept where names.insert(Array(member.name.utf8)).inserted {
             self[keyPath: place].append(member)
@@ -314,8 +316,8 @@ extension ImportedRow {
         }
     }
 
-    /// Stores what people wrote about themselves in the former system below one private member, so
-    /// that no app takes it for the operators' own data.
+    /// Stores the data that people wrote about themselves in the former system. It goes into one
+    /// private attribute, so that no app mistakes it for data from operators.
     mutating func takeUserWritten(_ members: [JSONValue.Member]) {
         guard !members.isEmpty else { return }
         let whole = JSONValue.Member(Self.userWritten, .object(members))
@@ -331,7 +333,7 @@ extension ImportedRow {
 }
 
 extension [JSONValue.Member] {
-    /// The members whose names attributes may have, and the names of the others.
+    /// The members whose names are valid for attributes, and the names of the others.
     func asAttributes() -> (kept: [JSONValue.Member], left: [String]) {
         var (kept, left): ([JSONValue.Member], [String]) = ([], [])
         for member in self {
@@ -345,12 +347,12 @@ extension [JSONValue.Member] {
     }
 }
 
-/// The hash of a password, as an export has it.
+/// The password of a row, as far as the export contains it.
 enum ImportedPassword: Sendable, Equatable {
     case none
-    /// The text in the form of `users.password_hash`.
+    /// The hash in the form of `users.password_hash`.
     case kept(String)
-    /// The reason, for people.
+    /// The hash cannot be imported. The value is the reason, in words.
     case refused(String)
 
     private static func read(
@@ -400,7 +402,7 @@ enum ImportedPassword: Sendable, Equatable {
         }
     }
 
-    /// Reads a credential of Keycloak, whose data are JSON texts.
+    /// Reads a credential of Keycloak. Its parts are JSON documents in texts.
     static func keycloak(_ credential: ImportFields) -> ImportedPassword {
         guard let secret = credential.fields("secretData"),
             let data = credential.fields("credentialData"), let value = secret.text("value"),
@@ -419,7 +421,8 @@ enum ImportedPassword: Sendable, Equatable {
         }
     }
 
-    /// `project` is `nil` if the import came without the project's parameters.
+    /// Reads Firebase's hash and salt. `project` has the hash parameters of the Firebase project;
+    /// `nil` if the import came without them.
     static func firebase(
         _ hash: String, salt: String, _ project: FirebaseProject?
     ) -> ImportedPassword {

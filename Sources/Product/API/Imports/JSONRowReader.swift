@@ -5,12 +5,12 @@ import Storage
 /// object, or one row for each line. The whole document is never in memory.
 struct JSONRowReader: Sendable {
     private enum State {
-        /// Before the document.
+        /// The document has not begun.
         case start
-        /// Between the rows of a list or of lines.
+        /// Between two rows, in a list or in a document with one row for each line.
         case list, lines
         case row
-        /// In an object, before the list of its rows.
+        /// In an object, before the member that contains the list of rows.
         case members
         case ended
     }
@@ -18,7 +18,7 @@ struct JSONRowReader: Sendable {
     private let container: [UInt8]?
     private var state = State.start
     private var isLines = false
-    /// The depth within the row or the object that is being read.
+    /// The nesting depth within the current row, or within the object around the list.
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
@@ -28,21 +28,22 @@ struct JSONRowReader: Sendable {
     private var isName = false
     private var isWanted = false
 
-    /// The text of a row, or why it has none.
+    /// The text of a row, or the error in place of it.
     typealias Record = Result<[UInt8], ImportFault>
 
-    /// `container` is the member that contains the rows.
+    /// `container` is the name of the member that contains the rows; `nil` if the document has
+    /// none.
     init(container: String?) { self.container = container.map { Array($0.utf8) } }
 
-    /// Adds bytes and returns the rows that they complete. Throws if the document is not such a
-    /// list.
+    /// Adds bytes and returns the rows that they complete. Throws if the document has another
+    /// structure.
     mutating func read(_ piece: [UInt8]) throws(ImportFault) -> [Record] {
         var records: [Record] = []
         for byte in piece { if let record = try take(byte) { records.append(record) } }
         return records
     }
 
-    /// The last row of a file of lines. Throws if the document is not complete.
+    /// The last row of a document with one row for each line. Throws if the document is incomplete.
     mutating func finish() throws(ImportFault) -> Record? {
         switch state {
         case .ended, .lines: return nil
@@ -103,7 +104,8 @@ struct JSONRowReader: Sendable {
         return nil
     }
 
-    /// A row of a list ends with its closing bracket, or before a comma.
+    /// Adds a byte within a list. Returns the row that it completes, at the row's closing bracket
+    /// or at the comma after it.
     private mutating func takeOfList(_ byte: UInt8) throws(ImportFault) -> Record? {
         switch byte {
         case _ where isInString: step(byte)
@@ -111,7 +113,7 @@ struct JSONRowReader: Sendable {
         case 0x7B, 0x5B: depth += 1
         case 0x7D, 0x5D:
             if depth == 0 {
-                // The end of the list itself, after a row without brackets.
+                // The list itself ends here, after a row without brackets, such as a number.
                 let record = end()
                 _ = try take(byte)
                 return record
@@ -138,7 +140,7 @@ struct JSONRowReader: Sendable {
         }
     }
 
-    /// In the object around the list: remembers the name of the last member.
+    /// Adds a byte within the object around the list, and remembers the name of the current member.
     private mutating func takeMember(_ byte: UInt8) throws(ImportFault) {
         if isInString {
             step(byte)

@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Keycloak: a user from the export of a realm.
+    /// Reads a Keycloak user from the export of a realm.
     init(keycloak fields: ImportFields, issuer: String?) {
         email = fields.text("email")
         emailVerified = fields.flag("emailVerified")

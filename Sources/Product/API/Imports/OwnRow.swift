@@ -9,9 +9,11 @@ extension ImportedRow {
         "id", "email", "email_verified", "name", "role", "status", "external_id", "keep",
         "password_hash", "created_at", "public_attributes", "private_attributes", "identities",
     ]
-    /// The further columns of a CSV file. Columns such as `public_attributes.plan` are allowed too.
+    /// The names of the columns of a CSV file. Columns such as `public_attributes.plan` are also
+    /// allowed.
     static let ownColumns = ownNames.union(["provider", "issuer", "subject"])
-    /// What an export contains and an import does not read, in the order of the export.
+    /// The members that this server's export contains and its import skips, in the order of the
+    /// export.
     static let readOnlyNames = [
         "tenant_id", "email_verified_at", "source", "joined_by", "joined_by.type", "joined_by.id",
         "merged_ids", "updated_at", "last_sign_in_at",
@@ -24,7 +26,7 @@ extension ImportedRow {
 
     static func isReadOnly(_ name: String) -> Bool { readOnlyNames.contains(name) }
 
-    /// Whether a column is read, or is known to be skipped.
+    /// Whether a column is read, or is one that the import skips on purpose.
     static func isKnown(_ name: String) -> Bool { isColumn(name) || isReadOnly(name) }
 
     /// The name of a file's column, without invisible characters around it.
@@ -32,7 +34,7 @@ extension ImportedRow {
 
     init(own fields: ImportFields, isCSV: Bool) throws(ImportFault) {
         let members = fields.document.members ?? []
-        // An unknown member is an error, because data that is silently skipped would be lost.
+        // An unknown member is an error. If it were skipped silently, data would be lost.
         for member in members
         where !isCSV && !Self.ownNames.contains(member.name) && !Self.isReadOnly(member.name) {
             throw .invalid("The member \(member.name.prefix(64)) is unknown.")
@@ -58,8 +60,8 @@ extension ImportedRow {
         }
         for item in fields.list("identities") {
             let identity = ImportFields(item)
-            // In this server's own export, this states that a user signs in with a password.
-            // Passwords are in no export.
+            // In this server's own export, this identity states that a user signs in with a
+            // password. The password itself is in no export.
             if identity.text("provider") == ProviderKind.password.rawValue { continue }
             add(
                 identity.text("provider"), identity.text("issuer"), identity.text("subject"),
@@ -75,8 +77,8 @@ extension ImportedRow {
         }
     }
 
-    /// `nil` if nothing is stated. Spreadsheets write booleans in the language of the person who
-    /// saves the file.
+    /// The boolean value of a member; `nil` if it is absent. In a spreadsheet, booleans may be in
+    /// the language of the person who saved the file.
     private static func flag(
         _ fields: ImportFields, _ name: String
     ) throws(ImportFault) -> Bool? {
@@ -104,7 +106,7 @@ extension ImportedRow {
                 email: email))
     }
 
-    /// The members of the object, and of the columns that are named after its members.
+    /// The attributes in the object `name`, and in the columns that begin with `name` and a dot.
     private static func attributes(
         _ fields: ImportFields, _ name: String
     ) throws(ImportFault) -> [JSONValue.Member] {

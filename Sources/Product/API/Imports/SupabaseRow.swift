@@ -4,7 +4,8 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Supabase: rows of `auth.users`, or users as its admin API returns them.
+    /// Reads a Supabase user from a row of `auth.users`, or from a response of Supabase's admin
+    /// API.
     init(supabase fields: ImportFields, now: Timestamp) {
         email = fields.text("email")
         emailVerified = fields.text("email_confirmed_at") != nil

@@ -3,12 +3,12 @@ import JSON
 import Storage
 import Text
 
-/// One day's work of a tenant's inactivity rule: warns, suspends and deletes users who are due, in
-/// the order of their ids, and no more than the day's share. The policy is read again for each
-/// batch, so that switching the rule off stops the job.
+/// One day's run of a tenant's inactivity rule. It warns, suspends and deletes users who are due,
+/// in the order of their ids, up to the day's maximum number. Each batch reads the policy again, so
+/// that switching the rule off stops the job.
 struct InactivityJob: JobKind {
     static let kind = "inactivity"
-    /// The reason in the audit log and on the suspended user.
+    /// The reason that the audit log and the suspended user show.
     static let reason = "inactivity"
     /// The number of users that one page reads. `pages` is the number of pages in one batch.
     static let page = 500
@@ -16,8 +16,9 @@ struct InactivityJob: JobKind {
 
     let name: String = kind
 
-    /// The service itself needs no rights. A person who resumes or undoes the job needs the rights
-    /// for these acts.
+    /// The rights that a caller needs to act on the job: for an undo, those to resume and restore
+    /// users; otherwise, those to suspend and delete them. A job that the service created needs
+    /// none while it runs.
     func rights(_ job: JobRow) -> [Right] {
         if job.isUndoing { return [.resumeUsers, .restoreUsers] }
         return job.maker.isSystem ? [] : [.suspendUsers, .deleteUsers]
@@ -40,7 +41,7 @@ struct InactivityJob: JobKind {
         return JobStep(results, total: total, isLast: true)
     }
 
-    /// Undone like an action on many users. A warning has no effect that could be undone.
+    /// Undoes the row like an action on many users. A warning is a mail, which cannot be undone.
     func undo(
         _ row: JobResult, _ work: JobWork, _ application: Application
     ) async throws -> JobResult {
@@ -53,16 +54,16 @@ struct InactivityJob: JobKind {
     }
 }
 
-/// One batch: several pages of users, in one transaction.
+/// One batch of the job: several pages of users, in one transaction.
 private struct InactivityBatch {
     let work: JobWork
     let place: BulkContext
     let standing: StandingInactivity
-    /// The day's share, which the job's first batch computes.
+    /// The maximum number of users to act on in this day's run. The job's first batch computes it.
     let cap: Int
-    /// How many users may still be acted on.
+    /// The number of users that the job may still act on.
     let left: Int
-    /// How many users may still be warned.
+    /// The number of users that may still be warned.
     var warnings: Int
     var cursor: UUID?
     var results: [JobResult] = []
@@ -112,16 +113,16 @@ private struct InactivityBatch {
         }
     }
 
-    /// When no mails are left for this hour, no user is warned, and users who are due for a warning
-    /// wait for another day.
+    /// The step that is due for a user; `nil` if there is none. Without mails left for this hour,
+    /// no user is warned, and a user who is due for a warning is left for another day.
     private func step(for facts: InactivityFacts) -> InactivityRule.Step? {
         let step = standing.rule.step(
             for: facts, since: standing.since, at: change.now, mails: place.application.sendsMail)
         return step == .warn && warnings <= 0 ? nil : step
     }
 
-    /// Checks again under the user's lock, since a sign-in may have just happened. `nil` if nothing
-    /// is due.
+    /// Locks the user, checks again what is due, since a sign-in may have just happened, and does
+    /// it. `nil` if nothing is due any more.
     private mutating func act(on id: UUID) async throws -> JobResult? {
         guard
             let (row, facts) = try await change.lockInactive(
@@ -167,8 +168,8 @@ private struct InactivityBatch {
     }
 }
 
-/// Once per UTC day, for each active tenant with an inactivity rule, creates the job that applies
-/// it, if a user is due. Any number of replicas may run this; only one creates the job.
+/// Creates the job of each active tenant with an inactivity rule, once per UTC day, if a user is
+/// due. Any number of replicas may run this; only one of them creates the job.
 package struct InactivityRounds: Sendable {
     /// The number of tenants that one query returns.
     private static let tenants = 100
@@ -177,8 +178,8 @@ package struct InactivityRounds: Sendable {
 
     package init(database: Database) { self.database = database }
 
-    /// A tenant whose day cannot begin is left for the next round. Its error is thrown after all
-    /// others are done.
+    /// Begins the day of each tenant for which it is due. If that fails for a tenant, the next
+    /// round tries again. An error is thrown after all other tenants.
     package func round() async throws {
         var last: UUID?
         var failure: (any Error)?
@@ -192,13 +193,14 @@ package struct InactivityRounds: Sendable {
         if let failure { throw failure }
     }
 
-    /// A tenant that has reached its limit of jobs is tried again in the next round.
+    /// Creates the tenant's job for today if a user is due. If the tenant has reached its limit of
+    /// jobs, the next round tries again.
     private func beginDay(of tenant: UUID) async throws {
         let isDue = try await isAnyUserDue(in: tenant)
         do {
             try await database.scope(tenant).change(by: .system) { change in
                 guard try await change.beginInactivityDay(), isDue else { return }
-                // An unfinished job, such as a paused one, goes first.
+                // No second job is created while one is unfinished, such as a paused one.
                 guard try await !change.hasLiveJob(InactivityJob.kind) else { return }
                 _ = try await change.createJob(
                     InactivityJob.kind, .object([]), total: nil, by: .system)
@@ -206,7 +208,7 @@ package struct InactivityRounds: Sendable {
         } catch is TooManyJobs {}
     }
 
-    /// Reads page by page until one user is found.
+    /// Whether a user of the tenant is due. Reads page by page until one is found.
     private func isAnyUserDue(in tenant: UUID) async throws -> Bool {
         let scope = database.scope(tenant)
         guard let standing = try await scope.standingInactivity() else { return false }

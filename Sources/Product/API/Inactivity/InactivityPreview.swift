@@ -3,9 +3,9 @@ import JSON
 import Storage
 import Text
 
-/// The users that an inactivity rule would apply to if it had been in force for long: each user
-/// once, by the latest step that is due. The day of publication does not count, nor does the rule
-/// that a warning must come first.
+/// A preview of the users that an inactivity rule would apply to if it had long been in force. Each
+/// user is counted once, for the latest step that is due. The rule's date of publication and the
+/// requirement of an earlier warning are ignored.
 struct InactivityPreview: Sendable {
     private struct Part: Sendable {
         var count = 0
@@ -16,14 +16,15 @@ struct InactivityPreview: Sendable {
     private static let shown = 10
     /// The number of users that one statement reads.
     private static let page = 5000
-    /// A preview takes at most this many seconds, half of the request's time.
+    /// The maximum number of seconds for a preview: half of the request's time limit.
     private static let seconds: Int64 = 15
 
     private var parts: [InactivityRule.Step: Part] = [:]
-    /// Whether some users were not examined.
+    /// Whether the preview is incomplete, because some users were not examined.
     private var isCut = false
 
-    /// Ends early once every count has reached the limit to which totals are counted.
+    /// Examines the tenant's users. Stops early when every count has reached the limit to which
+    /// totals are counted.
     static func of(
         _ rule: InactivityRule, in scope: TenantScope
     ) async throws -> InactivityPreview {
@@ -38,7 +39,7 @@ struct InactivityPreview: Sendable {
                 guard let step = rule.lastStep(after: user.facts.activeAt, at: now) else {
                     continue
                 }
-                // A suspended user can only be deleted.
+                // A suspended user can only be deleted, so no other step counts for it.
                 if user.facts.suspendedAt != nil, step != .delete { continue }
                 preview.add(user.id, to: step)
             }

@@ -5,7 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/invites`: the endpoints of the acceptance page, for the holder of a token.
+/// `/v1/invites`: the endpoints of the page that accepts an invite. The person needs the invite's
+/// token.
 package enum InviteAcceptanceEndpoints {
     static let all: [Endpoint] = [preview, accept]
 
@@ -112,7 +113,8 @@ package enum InviteAcceptanceEndpoints {
         return answer
     }
 
-    /// What the input's token offers. A wrong token is counted.
+    /// The invite of the token in the input, and its tenant. A token without a pending invite is
+    /// counted, and throws.
     package static func offered(_ call: Call) async throws -> (InviteRow, TenantRow) {
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
@@ -122,7 +124,8 @@ package enum InviteAcceptanceEndpoints {
         return found
     }
 
-    /// One text for every cause. The operator finds the cause by the reference.
+    /// The error for a token without a usable invite. Its text is the same for every cause; an
+    /// operator finds the cause by the reference in it.
     private static func missed(_ token: String, _ call: Call) async throws -> Problem {
         var why = Reason.inviteUnknown.rawValue
         if let found = try await call.database.offeredInvite(token) {
@@ -135,8 +138,8 @@ package enum InviteAcceptanceEndpoints {
     }
 }
 
-/// Why an invite or a join link does not admit a person. The holder of its token was invited and may
-/// know the reason.
+/// The errors for an invite or a join link that does not admit a person. The holder of its token
+/// was invited, so the reason may be shown.
 package enum UnacceptedInvite {
     static let unknown = Problem(
         .reason(.inviteUnknown), "The link is not valid; ask for a new one.")
@@ -144,7 +147,7 @@ package enum UnacceptedInvite {
     static let unknownJoinLink = Problem(
         .reason(.joinUnknown), "The link is not valid; ask for a new one.")
 
-    /// `reference` identifies the decision.
+    /// The error for a reason. `reference` identifies the recorded decision.
     package static func problem(_ reason: Reason, reference: String) -> Problem {
         let detail =
             switch reason {
@@ -173,7 +176,7 @@ package enum UnacceptedInvite {
     }
 }
 
-/// The providers that the page of an invite or a join link offers.
+/// The sign-in providers that the page of an invite or a join link shows.
 enum OfferedProviders {
     static let field = FieldShape.readOnly(
         "providers",

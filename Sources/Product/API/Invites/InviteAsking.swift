@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// Reads invites from a body, and maps refusals of the storage layer to problems.
+/// Reads invites from a body, and converts refusals of the storage layer to problems.
 enum InviteAsking {
     static func request(
         _ input: Input, _ inviting: Inviting, at pointer: String = ""
@@ -42,7 +42,8 @@ enum InviteAsking {
             pointer + "/expires_at", .outOfRange, "must be 5 minutes to 90 days in the future")
     }
 
-    /// Without a mail server the link can be shown instead; the error says so.
+    /// The error of an invite that must be sent by mail although there is no mail server; `nil` if
+    /// there is none. It says that the link can be shown instead.
     static func deliveryFault(
         _ input: Input, _ application: Application, at pointer: String = ""
     ) -> FieldError? {
@@ -59,8 +60,8 @@ enum InviteAsking {
             ?? (application.sendsMail ? .mail : .link)
     }
 
-    /// Returns the part of a result that the caller may see: a token that is sent by mail is put
-    /// into the outbox in the same transaction and is not shown.
+    /// Puts an invite that is sent by mail into the outbox, in the same transaction. Returns the
+    /// result that the caller may see: with the token only if it is not sent by mail.
     static func posted(
         _ result: InviteResult, _ change: Change, _ database: Database, _ publicURL: String
     ) async throws -> InviteResult {
@@ -85,8 +86,8 @@ enum InviteAsking {
         return gap.overflow ? .max : gap.partialValue / 1_000_000
     }
 
-    /// Creates a list of invites in one transaction. Each entry has its own result. The addresses
-    /// are locked in a fixed order, which prevents deadlocks between lists.
+    /// Creates the invites of a list in one transaction, each with its own result. The addresses
+    /// are locked in a fixed order, so that two lists cannot deadlock.
     static func list(_ inputs: [Input], _ call: Call) async throws -> JSONValue {
         var results = [JSONValue](repeating: .null, count: inputs.count)
         var asked: [(index: Int, request: InviteRequest)] = []
@@ -137,8 +138,8 @@ enum InviteAsking {
                     at: call.now, token: token, publicURL: call.application.publicURL,
                     maker: call.principal.subject.expiry), nil)
         } catch {
-            // Only refusals become results: a database error, or a missing proof of presence, ends
-            // the whole list.
+            // A refusal of one invite becomes its result. A database error or a missing proof of
+            // presence fails the whole list.
             guard let problem = Problem(error), problem.status < 500,
                 problem.code != .stepUpRequired
             else { throw error }
@@ -164,18 +165,18 @@ enum InviteAsking {
     }
 }
 
-/// The inviter and the tenant, for a request or for a job that creates its invites later.
+/// The inviter and the tenant of invites, in a request or in a job that creates them later.
 struct Inviting {
     var principal: Principal
     var tenant: UUID
     var application: Application
     var now: Timestamp
-    /// The addresses that `return_to` may have.
+    /// The addresses that `return_to` may contain.
     var returns: [String]
 }
 
 extension Call {
-    /// For a request with these invites.
+    /// The context for creating the invites of this request.
     func inviting(_ inputs: [Input]) async throws -> Inviting {
         let tenant = try tenant.id
         return Inviting(

@@ -129,8 +129,8 @@ package enum InviteEndpoints {
         try requireRole(call.principal.subject, role, in: call.tenant.id, isGiven: isGiven)
     }
 
-    /// A caller may not change an invite with a role that it may not give. A revocation (`isGiven`
-    /// false) needs only the right.
+    /// Throws 403 unless the caller may change an invite with this role. If `isGiven` is true, the
+    /// caller must have all rights of the role. It is false for a revocation.
     static func requireRole(
         _ who: Principal, _ role: UserRole, in tenant: UUID, isGiven: Bool
     ) throws {
@@ -157,7 +157,7 @@ package enum InviteEndpoints {
         return try await sees(call, row)
     }
 
-    /// A member may see the invites to its own address.
+    /// Whether the caller sees the invite. A member sees only invites to its own address.
     private static func sees(_ call: Call, _ row: InviteRow) async throws -> Bool {
         guard let own = call.bound(.readInvites) else { return true }
         return try await call.scope.user(own).map { sameBytes($0.emailKey, row.emailKey) } ?? false
@@ -190,8 +190,8 @@ enum InviteEditEndpoint {
                 maker: call.principal.subject.expiry), etag: row.etag)
     }
 
-    /// The address and the external id belong to the person. Delivery and return address are chosen
-    /// when the invite is sent.
+    /// The members that may be changed. The address and the external id belong to the person, and
+    /// delivery and return address are chosen when the invite is sent, so these are not among them.
     private static let change: ObjectShape = {
         var shape = InviteRow.shape
         for index in shape.fields.indices
@@ -203,12 +203,13 @@ enum InviteEditEndpoint {
         return shape.patching("InviteChange")
     }()
 
-    /// Throws 422 for read-only members that differ, and for an expiry that is out of bounds. An
-    /// unchanged expiry is not checked.
+    /// The change that the body requests. Throws 422 for read-only members with a new value, and
+    /// for an expiry that is out of bounds. An unchanged expiry is not checked.
     private static func wanted(_ call: Call, _ row: InviteRow) throws -> InviteChange {
         let input = call.input
         try input.checkRepeated(against: row.json(at: call.now))
-        // Responses have milliseconds, the row has more digits: the value as shown is not a change.
+        // Responses have milliseconds, while the row has microseconds. A body that repeats the
+        // expiry as it was shown is no change.
         var end = input.optionalTimestamp("expires_at") ?? row.expiresAt
         if sameBytes(end.description, row.expiresAt.description) { end = row.expiresAt }
         if end != row.expiresAt, let fault = InviteAsking.endFault(end, call.now) {

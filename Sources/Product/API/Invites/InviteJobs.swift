@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// Jobs that create the invites of a list that is too long for one response.
+/// The job kind that creates the invites of a list that is too long for one response.
 struct InviteJobs: JobKind {
     static let name = "invites"
 
@@ -11,8 +11,8 @@ struct InviteJobs: JobKind {
 
     func rights(_ job: JobRow) -> [Right] { [.manageInvites] }
 
-    /// The rows are processed in the order of their addresses, as in a list, so that two lists
-    /// cannot deadlock.
+    /// Creates the invites of one batch, in the order of their addresses like a list in a request,
+    /// so that they cannot deadlock with each other.
     func step(_ work: JobWork, _ application: Application) async throws -> JobStep {
         let rows = try await work.waiting()
         let inviting = try await inviting(rows, work, application)
@@ -21,7 +21,7 @@ struct InviteJobs: JobKind {
         var results: [JobResult] = []
         for row in rows.sorted(by: { Self.order($0) < Self.order($1) }) {
             let result = try await work.row(row.row) {
-                // A purge of the person has removed the row's input.
+                // The input is missing if the person was purged meanwhile.
                 guard let input = Input(object: row.input) else { throw Problem.notFound("row") }
                 var request = try InviteAsking.request(input, inviting)
                 request.mailsLeft = left
@@ -82,12 +82,13 @@ struct InviteJobs: JobKind {
         return JobResult(row: row.row, .undone)
     }
 
-    /// The most invites that are created in the request itself; more become a job.
+    /// The maximum number of invites that are created in the request itself. A longer list, of up
+    /// to `most`, becomes a job.
     static let atOnce = 1000
     static let most = 10_000
 
-    /// Creates the job for a list. Its mails are sent as the rows are processed. A report never
-    /// shows a link, so every invite must be sent by mail.
+    /// Creates the job for a list. Its mails are sent as the rows are processed. Every invite must
+    /// be sent by mail, since the job's report never shows a link.
     static func begin(_ inputs: [Input], _ call: Call) async throws -> JobRow {
         let faults = inputs.enumerated().compactMap { index, input in
             InviteAsking.delivery(input, call.application) == .mail
@@ -98,7 +99,7 @@ struct InviteJobs: JobKind {
                         + "sent by mail")
         }
         if !faults.isEmpty { throw Problem.invalid(faults) }
-        // One of the people who were already invited may be an admin.
+        // An invite that is sent again may be for an admin.
         if !call.isDryRun, inputs.contains(where: { $0.flag("resend") }) {
             try call.requireRecentSignIn(for: "To send many invites again")
         }

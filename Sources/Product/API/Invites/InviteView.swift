@@ -4,9 +4,9 @@ import Storage
 import Text
 
 extension InviteRow {
-    /// The invite as `/v1` shows it. With a token, the token and the link are included; both are
-    /// shown once. `maker` is the expiry of the key that made the invite, which may have shortened
-    /// the invite's own.
+    /// Writes the invite as `/v1` shows it. With a token, it includes the token and the link, which
+    /// are shown only once. `maker` is the expiry of the key that created the invite; the invite
+    /// expires no later than that.
     func write(
         to json: inout JSONWriter, at now: Timestamp, token: String? = nil, publicURL: String = "",
         maker: Timestamp? = nil
@@ -127,8 +127,8 @@ extension InviteRow {
         .adding("InviteCreation", [resendField])
         .or(whenHas: "invites", list)
 
-    /// The addresses of a list are checked one by one, so that one bad entry does not stop the
-    /// others.
+    /// The body with a list of invites. The addresses are checked one by one later, so that an
+    /// invalid one does not prevent the others.
     private static let list: ObjectShape = {
         var item = shape.creating("InviteListItem", required: ["email"])
             .adding("InviteListItem", [resendField])

@@ -6,8 +6,8 @@ import Storage
 import Synchronization
 import Text
 
-/// `/v1/tenants/{tenant}/jobs`, and `/v1/jobs` for the platform: work that continues after its
-/// request was answered.
+/// `/v1/tenants/{tenant}/jobs`, and `/v1/jobs` for the platform: work that continues after the
+/// response to the request that created it.
 package struct JobEndpoints: Sendable {
     package static let all: [Endpoint] =
         JobEndpoints(isPlatform: false).endpoints + JobEndpoints(isPlatform: true).endpoints
@@ -84,7 +84,7 @@ package struct JobEndpoints: Sendable {
         }
     }
 
-    /// Acting on a job needs the same rights as the job itself.
+    /// An endpoint that acts on a job. It needs the same rights as the job itself.
     private func act(
         _ verb: String, _ summary: String,
         _ body: @escaping @Sendable (Change, JobRow, Call) async throws -> JobRow
@@ -106,7 +106,8 @@ package struct JobEndpoints: Sendable {
                         "This version of the service does not know the job's kind.")
                 }
                 var asked = job
-                // A rule's own job needs no rights, but a caller who acts on it does.
+                // The service creates the job of an inactivity rule and needs no rights for it. A
+                // caller who acts on it does need them.
                 asked.maker = call.jobMaker
                 if undoes { asked.isUndoing = true }
                 try require(call, kind.rights(asked), on: job)
@@ -118,7 +119,8 @@ package struct JobEndpoints: Sendable {
         }
     }
 
-    /// A caller with a right over its own objects only may act on its own jobs only.
+    /// Throws 403 unless the caller has the rights on the job. A caller who has a right over its
+    /// own objects only may act on its own jobs only.
     private func require(_ call: Call, _ rights: [Right], on job: JobRow) throws {
         let who = call.principal
         let isOwn = sameBytes(job.createdByID, who.id?.description ?? "")
@@ -141,7 +143,7 @@ package struct JobEndpoints: Sendable {
         }
     }
 
-    /// The path's job, and the scope of its tenant.
+    /// The job that the path names, and the scope of its tenant.
     func find(_ call: Call) async throws -> (TenantScope, JobRow) {
         let id = try call.id()
         let tenant: UUID? =
@@ -154,7 +156,7 @@ package struct JobEndpoints: Sendable {
 }
 
 extension JobEndpoints {
-    /// The progress as Server-Sent Events.
+    /// The endpoint that reports the progress as Server-Sent Events.
     var events: Endpoint {
         Endpoint(
             .get, path + "/{id}/events", id: operation("get", "JobEvents"), tag: "Jobs",
@@ -175,7 +177,8 @@ extension JobEndpoints {
     }
 }
 
-/// The events of one stream. The job is read once a second, because any replica may be running it.
+/// The events of one stream. The job is read from the database once a second, because it may run on
+/// another replica.
 private final class JobEvents: Sendable {
     private struct State {
         var first: JobRow?
@@ -185,9 +188,9 @@ private final class JobEvents: Sendable {
     }
 
     private static let interval: Duration = .seconds(1)
-    /// Seconds of silence after which a comment is sent. It keeps proxies from closing the
-    /// connection, and shows whether the client is still connected: a stream counts until its
-    /// client is found to be gone.
+    /// The number of seconds without an event after which a comment is sent. It keeps proxies from
+    /// closing the connection. It also detects a client that has disconnected, whose stream would
+    /// otherwise still count against the limit.
     private static let heartbeat = 2
 
     private let scope: TenantScope
@@ -223,7 +226,7 @@ private final class JobEvents: Sendable {
         return isDue ? Array(":\n\n".utf8) : []
     }
 
-    /// The last event is the end of the job.
+    /// The text of an event. The last event of a stream reports the end of the job.
     private func event(_ job: JobRow, start: String = "") -> [UInt8] {
         state.withLock { state in
             state.version = job.version
@@ -238,7 +241,8 @@ private final class JobEvents: Sendable {
 }
 
 extension JobEndpoints {
-    /// The results row by row; as a file if `Accept` asks for one, as for every list.
+    /// The endpoint that returns the result of each row. As for every list, `Accept` can request a
+    /// file.
     var report: Endpoint {
         Endpoint(
             .get, path + "/{id}/report", id: operation("get", "JobReport"), tag: "Jobs",

@@ -2,24 +2,26 @@ import Domain
 import Storage
 import Text
 
-/// What jobs of one kind do. The work is done batch by batch, each in its own transaction, which
-/// also stores the batch's results: a kind keeps nothing in memory between batches.
+/// The behaviour of jobs of one kind. A job works batch by batch, each in a transaction that also
+/// stores the batch's results. A kind keeps nothing in memory between batches.
 package protocol JobKind: Sendable {
     /// The name that is stored with each job, for example `users_actions`.
     var name: String { get }
     /// The number of rows in a batch; at most `JobLimits.batch` if each row has a savepoint.
     var batch: Int { get }
-    /// The rights that a caller needs in the job's tenant to create, resume, pause, cancel or undo
-    /// the job; for an undo, the rights that undoing needs. They are checked again at each batch.
-    /// The system has no rights, so it runs only a tenant's standing rule, which needs none.
+    /// The rights in the job's tenant that a caller needs to create, resume, pause, cancel or undo
+    /// the job. For an undo, these are the rights to undo. They are checked again at each batch.
+    /// The service itself has no rights, so it creates only jobs that need none: those of an
+    /// inactivity rule.
     func rights(_ job: JobRow) -> [Right]
-    /// Processes one batch, in order from `work.job.position`. The refusal of a row is a result. A
-    /// thrown error rolls the batch back, and the batch is retried.
+    /// Processes one batch of rows, from `work.job.position` on. A refused row becomes a result. A
+    /// thrown error rolls the batch back, and it is tried again.
     func step(_ work: JobWork, _ application: Application) async throws -> JobStep
-    /// Undoes one row: `undone`, or `kept` if the object has changed since.
+    /// Undoes one row. The result is `undone`, or `kept` if the object has changed since.
     func undo(_ row: JobResult, _ work: JobWork, _ application: Application) async throws
         -> JobResult
-    /// Runs in the transaction that ends the job, however it ends. Deletes what the job staged.
+    /// Deletes what the job stored for its own use, such as staged rows. It runs in the transaction
+    /// that ends the job, whatever the outcome.
     func ended(_ change: Change, _ job: JobRow) async throws
 }
 
@@ -30,7 +32,7 @@ extension JobKind {
 }
 
 extension JobWork {
-    /// A batch of an undo. Rows without an effect stay as they are.
+    /// Undoes one batch of rows. A row without an effect is kept as it is.
     func undone(by kind: any JobKind, _ application: Application) async throws -> JobStep {
         let rows = try await undoable()
         var results: [JobResult] = []
@@ -43,7 +45,7 @@ extension JobWork {
                 continue
             }
             var result = try await self.row(row.row) { try await kind.undo(row, self, application) }
-            // A row that cannot be undone stays as it is, with the reason.
+            // A row whose undo fails is kept as it is, with the reason.
             if result.status == .failed { result.status = .kept }
             results.append(result)
         }
@@ -59,7 +61,7 @@ package struct JobKinds: Sendable {
 
     package var names: [String] { kinds.map(\.name) }
 
-    /// `nil` for a kind that only another version of the service knows.
+    /// The kind with this name; `nil` if this version of the service does not know it.
     package func named(_ name: String) -> (any JobKind)? {
         kinds.first { sameBytes($0.name, name) }
     }

@@ -2,15 +2,15 @@ import Runtime
 import Storage
 import Synchronization
 
-/// Runs jobs. Each slice of a job is run by one runner; any number of replicas may run any number
-/// of jobs.
+/// Runs jobs in slices. One runner works on a slice. Any number of replicas may run jobs at the
+/// same time.
 package final class JobRunner: Sendable {
-    /// How long a slice takes at most, so that other tenants' jobs get their turn.
+    /// The maximum duration of a slice, so that other tenants' jobs get their turn.
     package static let slice: Duration = .seconds(10)
     /// The number of consecutive failed batches after which the job fails.
     static let attempts = 5
-    /// After this many failures a slice begins row by row, so that all rows before the bad one are
-    /// done.
+    /// The number of consecutive failed batches after which a slice begins with batches of one row.
+    /// All rows before the one that fails are then completed.
     static let cautious = 2
     /// The number of jobs that one process works on at the same time.
     package static let lanes = 4
@@ -20,12 +20,13 @@ package final class JobRunner: Sendable {
     private let kinds: JobKinds
     private let slice: Duration
     private let isStopped = Atomic<Bool>(false)
-    /// The number of rounds in progress.
+    /// The number of calls of `round` in progress.
     private let busy = Atomic<Int>(0)
-    /// Called before each batch's transaction; for tests.
+    /// Called before the transaction of each batch. Tests use it.
     package let beforeBatch: @Sendable (JobRow) async throws -> Void
 
-    /// `rest` is how jobs give way to requests; if `nil`, to all that this process answers.
+    /// `rest` decides how long a job pauses for requests. If it is `nil`, it follows the number of
+    /// requests that this process answers.
     package init(
         application: Application, kinds: JobKinds = .all, slice: Duration = JobRunner.slice,
         rest: JobRest? = nil,
@@ -40,13 +41,13 @@ package final class JobRunner: Sendable {
 
     private var database: Database { application.database }
 
-    /// Ends the slices in progress after their current batch.
+    /// Makes the slices in progress end after their current batch.
     package func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private var stops: Bool { isStopped.load(ordering: .relaxed) }
 
-    /// Works until no job is due, then removes what finished imports have left. Does nothing if all
-    /// lanes are already in use.
+    /// Runs slices until no job is due. Then removes the stored rows of finished imports. Does
+    /// nothing if `lanes` rounds are already in progress.
     package func round() async throws {
         defer { busy.subtract(1, ordering: .relaxed) }
         guard busy.add(1, ordering: .relaxed).newValue <= Self.lanes else { return }
@@ -55,7 +56,7 @@ package final class JobRunner: Sendable {
         if !stops { try await database.removeImports() }
     }
 
-    /// Runs one slice of the job that has waited longest; false if there is none.
+    /// Runs one slice of the job that has waited longest. Returns false if no job is due.
     package func slice() async throws -> Bool {
         for due in try await database.dueJobs() {
             if let job = try await database.takeJob(due) {
@@ -67,10 +68,11 @@ package final class JobRunner: Sendable {
         return false
     }
 
-    /// A job uses one connection. Between two batches it holds no row locks.
+    /// Runs a slice of a job. It uses one database connection, and holds no row locks between two
+    /// batches.
     private func work(on taken: JobRow) async throws {
         guard let kind = kinds.named(taken.kind) else {
-            // A newer version of the service knows this kind.
+            // Only a newer version of the service knows this kind, so another replica must run it.
             return try await database.yieldJob(taken, after: Database.jobLease)
         }
         if taken.attempts >= Self.attempts { return try await fail(taken, kind) }
@@ -103,12 +105,13 @@ package final class JobRunner: Sendable {
         of job: JobRow, _ kind: any JobKind, isSingle: Bool, worked: Duration
     ) async throws -> JobRow? {
         try await beforeBatch(job)
-        // An undo has a savepoint for each row, whatever the size of the kind's batches.
+        // An undo takes one savepoint for each row, so `JobLimits.batch` limits it even if the
+        // kind's batches are larger.
         let most = job.isUndoing ? min(kind.batch, JobLimits.batch) : kind.batch
         return try await database.runBatch(
             of: job, limit: isSingle ? 1 : most, worked: Int(worked / .microseconds(1)),
-            // A row that succeeds did not cause the earlier failures. Only so many of them stay
-            // counted that the runner is still cautious.
+            // A batch of one row that succeeds is not the cause of the earlier failures. Their
+            // number is lowered to `cautious`, so that the next slice still begins row by row.
             attempts: isSingle ? min(job.attempts, Self.cautious) : 0, rights: { kind.rights($0) },
             body: { work in
                 work.job.isUndoing
@@ -124,15 +127,15 @@ package final class JobRunner: Sendable {
         }
     }
 
-    /// A failed batch is retried after a while, by any runner.
+    /// Runs a batch. If it fails, any runner may try it again later.
     private func guarded(
         _ job: JobRow, _ batch: () async throws -> JobRow?
     ) async throws -> JobRow? {
         do {
             return try await batch()
         } catch {
-            // The database is unreachable, or the outcome is unknown: the lease decides when to
-            // retry.
+            // The database is unreachable, or the outcome of the commit is unknown. The job becomes
+            // due again when its lease ends.
             if StorageFailure(error) != nil { throw error }
             if job.attempts + 1 >= Self.attempts, let kind = kinds.named(job.kind) {
                 try await fail(job, kind)
@@ -144,24 +147,24 @@ package final class JobRunner: Sendable {
     }
 }
 
-/// How a job gives way to requests. A batch keeps a processor and the database busy, and a request
-/// that arrives during it waits longer. While requests arrive, batches therefore get so small a
-/// share of the time that fewer than one request in a hundred is delayed by one.
+/// Decides how long a job pauses after each batch. A batch uses a processor and the database, and
+/// delays the requests that arrive meanwhile. While many requests arrive, the pauses are so long
+/// that batches delay fewer than one request in a hundred.
 package struct JobRest: Sendable {
-    /// The number of requests per second from which this process counts as busy; fewer come from a
-    /// person who is watching the job.
+    /// The number of requests per second from which this process counts as busy. A person who
+    /// watches a job causes fewer.
     static let busy = 40
-    /// The minimum number of requests, however short the time: a batch during which fewer arrive is
-    /// not followed by a rest.
+    /// The number of requests that must arrive during a batch for a pause to follow, however short
+    /// the batch was.
     static let few = 4
-    /// How long the rest is while the process is busy, as a multiple of the batch's time.
+    /// The length of the pause while the process is busy, as a multiple of the batch's duration.
     static let times = 149
-    /// The longest rest, however long the batch took.
+    /// The maximum length of the pause, however long the batch took.
     static let most: Duration = .seconds(15)
-    /// How often a rest checks whether requests are still arriving.
+    /// The interval at which a pause checks whether requests still arrive.
     static let part: Duration = .milliseconds(100)
 
-    /// The number of requests that this process has answered.
+    /// Returns the number of requests that this process has answered so far.
     let answered: @Sendable () -> Int
     /// Waits without blocking a thread.
     let pause: @Sendable (Duration) async -> Void
@@ -174,10 +177,11 @@ package struct JobRest: Sendable {
         self.pause = pause
     }
 
-    /// For jobs that do not give way.
+    /// Never pauses.
     package static let none = JobRest { 0 }
 
-    /// Rests after a batch that took `time`, during which the process answered `requests`.
+    /// Pauses after a batch that took `time`, during which the process answered `requests`. Ends
+    /// early if `isOver` is true or the process is no longer busy.
     func after(
         _ time: Duration, answered requests: Int, until isOver: () -> Bool = { false }
     ) async {

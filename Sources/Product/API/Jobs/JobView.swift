@@ -5,8 +5,7 @@ import Storage
 import Text
 
 extension JobRow {
-    /// The member of the parameters with the notes that were made about the whole file when it
-    /// arrived.
+    /// The name of the parameter that contains the notes on the whole file, made when it arrived.
     static let notesMember = "notes"
 
     func write(to json: inout JSONWriter, at now: Timestamp) {
@@ -44,10 +43,10 @@ extension JobRow {
 
     var etag: String { ETag.version(version) }
 
-    /// The number of rows that were processed, or undone if the job is being undone.
+    /// The number of rows that were processed; during an undo, the number that were undone or kept.
     private var handled: Int { isUndoing ? undone + kept : done + failed }
 
-    /// Rows per second, to a tenth; `nil` before the first batch.
+    /// The speed in rows per second, rounded to a tenth; `nil` before the first batch.
     private var rate: Double? {
         guard worked > 0, handled > 0 else { return nil }
         return (Double(handled) / (Double(worked) / 1_000_000) * 10).rounded() / 10
@@ -115,7 +114,7 @@ extension JobRow {
 }
 
 extension Call {
-    /// The maker in whose name a job of this call acts.
+    /// The creator of a job that this call creates or acts on. The job acts in its name.
     var jobMaker: JobMaker {
         JobMaker(
             type: actor.type, id: actor.id, name: actor.name, home: principal.tenant)
@@ -123,7 +122,7 @@ extension Call {
 }
 
 extension Response {
-    /// 202 with a job that was just created.
+    /// A 202 response with a job that was just created.
     static func accepted(_ job: JobRow, _ call: Call) -> Response {
         accepted(
             job.json(at: call.now), at: "/v1/tenants/\(job.tenant)/jobs/\(job.id)", etag: job.etag)

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/join-links`: the endpoints of a join link's page, for the holder of its token.
+/// `/v1/join-links`: the endpoints of a join link's page. The person needs the link's token.
 package enum JoinPageEndpoints {
     static let all: [Endpoint] = [preview]
 
@@ -45,7 +45,8 @@ package enum JoinPageEndpoints {
         return answer
     }
 
-    /// The active link of the token. A wrong token is counted.
+    /// The active link of the token in the input. A token without an active link is counted, and
+    /// throws.
     package static func offered(_ call: Call) async throws -> OfferedJoinLink {
         try await LinkMisses.check(call)
         let token = try call.input.string("token")

@@ -23,8 +23,8 @@ package final class MailSender: Sendable {
         self.logger = logger
     }
 
-    /// Sends the mails that are due until a batch is not full, over as many connections as the mail
-    /// server allows. Returns the number of mails.
+    /// Sends the due mails over as many connections as the mail server allows, until fewer are due
+    /// than a batch holds. Returns the number of mails that were taken.
     @discardableResult
     package func round() async throws -> Int {
         defer { server.closeIdle() }
@@ -34,7 +34,7 @@ package final class MailSender: Sendable {
         }
     }
 
-    /// Sends no further mail. Mails in progress are finished.
+    /// Stops after the mails that are being sent.
     package func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private func drain() async throws -> Int {
@@ -72,10 +72,12 @@ package final class MailSender: Sendable {
         try await end(mail, nil)
     }
 
-    /// Why the mail server was unreachable is for the log, not for a tenant.
+    /// The text about a mail server that could not be reached, for a tenant. The cause is only in
+    /// the log.
     private static let unreached = "The mail server could not be reached in several hours."
 
-    /// `words` is what an invite shows about the failure.
+    /// Stores the outcome of a mail and logs it. `failure` is `nil` if the mail was sent. `words`
+    /// is the text about the failure that an invite shows.
     private func end(
         _ mail: DueMail, _ failure: String?, _ words: String? = nil, isRefused: Bool = false
     ) async throws {
@@ -83,8 +85,9 @@ package final class MailSender: Sendable {
         tell(mail, failure)
     }
 
-    /// Logs one mail, without address and link. If `isOfServer`, the mail server did not answer: it
-    /// then fails all mails alike, so this is logged as one failure.
+    /// Logs the outcome of a mail, without its address and link. If `isOfServer` is true, the mail
+    /// server did not answer. It then fails for all mails alike, so the failures are logged as one
+    /// outage.
     private func tell(_ mail: DueMail, _ failure: String?, isOfServer: Bool = false) {
         if let failure, isOfServer {
             guard let news = outage.failed(at: BootClock.now) else { return }

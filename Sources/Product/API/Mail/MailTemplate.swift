@@ -2,9 +2,9 @@ import Outbound
 import Storage
 import Text
 
-/// Renders a mail. Texts of other people appear only in bodies, and are escaped in HTML.
+/// Renders a mail. Texts that other people wrote appear only in the body, and are escaped in HTML.
 struct MailTemplate {
-    /// The limit of a name in Unicode scalars. A longer name is cut.
+    /// The maximum length of a name in Unicode scalars. A longer name is cut.
     static let nameLimit = 100
 
     let mail: OutgoingMail
@@ -15,10 +15,10 @@ struct MailTemplate {
         DisplayText.shortened(text, to: nameLimit)
     }
 
-    /// `nil` if the recipient is not a valid address.
+    /// The mail to send; `nil` if the recipient is not a valid address.
     func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
-        // An address that was stored before hidden characters were refused may contain some. The
-        // mail goes to the address without them, which belongs to the same person.
+        // The stored address may contain hidden characters, which were once accepted. The mail goes
+        // to the address without them, which is the same person's.
         guard let to = try? EmailAddress(DisplayText.visible(mail.to), allowSingleLabel: true)
         else {
             return nil
@@ -54,7 +54,7 @@ struct MailTemplate {
 
     private var noticed: Int { mail.parts.count + more }
 
-    /// The number of collected notices that the mail only counts.
+    /// The number of further notices that the mail mentions without their details.
     private var more: Int { mail.message.flatMap { Int($0) } ?? 0 }
 
     private var opening: String {
@@ -161,8 +161,8 @@ struct MailTemplate {
             + "If you did not expect this mail, ignore it."
     }
 
-    /// The part of the link after `#`, which some mail programs cut off; `nil` for a link without
-    /// it.
+    /// The token in the link, after `#` and `=`; `nil` if the link has none. Some mail programs cut
+    /// that part of a link off, so the mail shows it separately too.
     private var code: String? {
         let rest = mail.link.utf8.drop { $0 != UInt8(ascii: "#") }.drop { $0 != UInt8(ascii: "=") }
         return rest.isEmpty ? nil : String(decoding: rest.dropFirst(), as: UTF8.self)

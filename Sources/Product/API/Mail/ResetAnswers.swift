@@ -1,9 +1,8 @@
 import Storage
 
-/// Processes requests for password resets, apart from the outbox. Any number of replicas may run
-/// it.
+/// Answers requests for password resets in the background. Any number of replicas may run it.
 package struct ResetAnswers: Sendable {
-    /// The number of concurrent transactions.
+    /// The number of requests that are answered at the same time, each in its own transaction.
     private static let width = 4
 
     private let database: Database
@@ -14,7 +13,7 @@ package struct ResetAnswers: Sendable {
         self.publicURL = publicURL
     }
 
-    /// Runs until no request is due, and returns the number processed. A failed request is retried
+    /// Answers requests until none is due, and returns their number. A failed one is tried again
     /// later.
     @discardableResult
     package func round() async throws -> Int {
@@ -27,7 +26,8 @@ package struct ResetAnswers: Sendable {
         }
     }
 
-    /// A failure does not stop the other requests. The first one is thrown after all were tried.
+    /// Answers the requests. If one fails, the others are still answered; then the first error is
+    /// thrown.
     private func answer(_ asks: [ResetAsk]) async throws {
         let failures = await withTaskGroup(of: (any Error)?.self) { group in
             for lane in 0..<Self.width {

@@ -127,7 +127,7 @@ private struct DocumentWriter {
         html += "</table></div>"
     }
 
-    /// One line per member: name, whether it is required, type.
+    /// Writes one line for each member: its name, whether it is required, and its type.
     private mutating func fields(_ schema: JSONValue?, isInput: Bool) {
         let lines = DocumentFields(document: document).lines(of: schema ?? .null, isInput: isInput)
         guard !lines.isEmpty else { return }
@@ -167,7 +167,7 @@ private struct DocumentWriter {
         html += "<pre tabindex=\"0\">\(htmlEscaped(Self.indented(value, "")))</pre>"
     }
 
-    /// One line per member.
+    /// The JSON text of an example, indented, with one line for each member.
     private static func indented(_ value: JSONValue, _ margin: String) -> String {
         let inner = margin + "  "
         if let members = value.members, !members.isEmpty {
@@ -184,7 +184,7 @@ private struct DocumentWriter {
         return String(decoding: value.encoded(), as: UTF8.self)
     }
 
-    /// HTML in which text between backquotes is set as code.
+    /// The text as HTML. Parts in backquotes become `<code>`.
     private static func marked(_ text: String) -> String {
         let parts = htmlEscaped(text).split(separator: "`", omittingEmptySubsequences: false)
         guard parts.count % 2 == 1 else { return htmlEscaped(text) }
@@ -205,7 +205,7 @@ private struct DocumentWriter {
 
 /// The style of the documentation page; inline, so that the page is one response without a script.
 package enum DocumentPage {
-    /// SHA-256 of the style in base64, for the Content-Security-Policy.
+    /// The SHA-256 hash of the style in base64, for the Content-Security-Policy.
     package static var styleDigest: String { Base64.encode(SHA256.hash(Array(style.utf8))) }
 
     static let style = """

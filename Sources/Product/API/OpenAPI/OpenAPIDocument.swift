@@ -5,10 +5,10 @@ import Text
 
 /// The endpoints as an OpenAPI 3.1 document.
 package struct OpenAPIDocument: Sendable {
-    /// The document, as JSON.
+    /// The JSON text of the document.
     package let bytes: [UInt8]
 
-    /// `server` is the public address, or `/`.
+    /// `server` is the server's public address, or `/` if it is unknown.
     package init(endpoints: [Endpoint], version: String, server: String = "/") {
         var schemas = SchemaWriter()
         var paths: [JSONValue.Member] = []
@@ -81,7 +81,8 @@ package struct OpenAPIDocument: Sendable {
 }
 
 extension String {
-    /// OpenAPI has no parameter that spans segments: `{rest...}` is written `{rest}`.
+    /// The path as OpenAPI writes it. OpenAPI has no parameter that spans segments, so `{rest...}`
+    /// becomes `{rest}`.
     fileprivate var replacingRest: String {
         split(separator: "...", omittingEmptySubsequences: false).joined()
     }
@@ -97,12 +98,12 @@ struct DocumentFields {
         var text: String
     }
 
-    /// The depth to which nested objects are expanded.
+    /// The depth to which nested objects are listed.
     private static let depth = 3
 
     let document: JSONValue
 
-    /// `isInput` omits read-only members.
+    /// The lines of a schema. If `isInput` is true, read-only members are omitted.
     func lines(of schema: JSONValue, isInput: Bool) -> [Line] {
         var lines: [Line] = []
         for shape in shapes(of: schema) {
@@ -111,7 +112,7 @@ struct DocumentFields {
         return lines
     }
 
-    /// Each object that the schema allows.
+    /// The object schemas that the schema allows: its alternatives, or itself.
     private func shapes(of schema: JSONValue) -> [JSONValue] {
         let schema = resolved(schema)
         return schema["anyOf"]?.array?.flatMap { shapes(of: $0) } ?? [schema]
@@ -135,7 +136,8 @@ struct DocumentFields {
         }
     }
 
-    /// The object that the member is, or that its list contains.
+    /// The schema of the object that a member contains, directly or in lists; `nil` if it contains
+    /// none. `mark` is `[]` for each list around the object.
     private func object(in schema: JSONValue) -> (JSONValue, mark: String)? {
         for shape in shapes(of: schema) {
             if shape["properties"] != nil { return (shape, "") }

@@ -76,7 +76,7 @@ extension Endpoint {
         return all
     }
 
-    /// Whether the endpoint returns one object with its ETag.
+    /// Whether the endpoint returns a single object with an ETag.
     private var isObject: Bool {
         method == .get
             && answers.contains { if case .object = $0.content { true } else { false } }
@@ -91,7 +91,7 @@ extension Endpoint {
             .init("required", .bool(required)),
         ]
         if !summary.isEmpty { members.append(.init("description", .string(summary))) }
-        // A list is one parameter; its items are separated by commas.
+        // A list is a single parameter with comma-separated items.
         if location == "query", schema.contains(where: { $0.value == .string("array") }) {
             members.append(.init("explode", .bool(false)))
         }
@@ -152,7 +152,7 @@ extension Endpoint {
         return .object(members)
     }
 
-    /// The problems that the dispatcher itself can cause.
+    /// The codes of the problems that the dispatcher itself can return for this endpoint.
     private var impliedProblems: [Code] {
         var codes: [Code] = [
             .invalidRequest, .originNotAllowed, .validationFailed, .internalError, .unavailable,
@@ -175,8 +175,9 @@ extension Endpoint {
         return codes
     }
 
-    /// All problems share one component: a schema for each operation and status would become
-    /// thousands of classes in a generated client. The codes are in the text and in `x-codes`.
+    /// The response for problems with these codes. All of them share one component; with a schema
+    /// for each operation and status, a generated client would have thousands of classes. The codes
+    /// are in the text and in `x-codes`.
     private static func problem(_ codes: [Code], _ summary: String? = nil) -> JSONValue {
         let names = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         return .object([
@@ -225,7 +226,7 @@ extension Answer {
         return .object(members)
     }
 
-    /// The description of a response that declares none.
+    /// The default description of a successful response.
     private static func success(_ status: Int) -> String {
         switch status {
         case 200: "Success."
@@ -236,7 +237,7 @@ extension Answer {
         }
     }
 
-    /// The whole list as a file, requested by `Accept`.
+    /// The media types of the files that `Accept` can request in place of a page of a list.
     private static func files(of shape: ObjectShape) -> [JSONValue.Member] {
         ExportFormat.allCases.map { format in
             let text =
@@ -254,7 +255,7 @@ extension Answer {
     }
 }
 
-/// The access requirement of an endpoint in the documentation, expressed in scopes of API keys.
+/// The access of an endpoint as text in the documentation, in terms of API key scopes.
 extension Access {
     var sentence: String? {
         switch self {
@@ -337,7 +338,7 @@ extension ManagementScope {
 }
 
 extension ObjectShape {
-    /// The object around the items of a list.
+    /// The shape of a page of a list: the object that contains the items.
     static func page(of item: ObjectShape, hasHistogram: Bool = false) -> ObjectShape {
         ObjectShape(
             item.name.map { $0 + "List" },

@@ -2,7 +2,7 @@ import HTTP
 import Runtime
 import Text
 
-/// Records each finished request in the metrics, by one log line, and in its trace.
+/// Records each finished request: in the metrics, in one log line, and in its trace if it has one.
 package struct RequestLog: Sendable {
     let metrics: ServiceMetrics
     let logger: Logger?
@@ -33,8 +33,8 @@ package struct RequestLog: Sendable {
             fields.append(("trace_id", .text(trace)))
         }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
-        // Log the reason for a refusal if the response does not give it (it may be a redirect):
-        // `dev` shows it too.
+        // `fault` has the reason for a refusal only if the response does not give it, for example
+        // because it is a redirect. Such a line is a notice, so that `dev` shows it.
         let isUnsaid = record.fault != nil
         logger.log(
             record.isFailed ? .error : isUnsaid ? .notice : .info, "request.finished", fields)
@@ -46,32 +46,35 @@ package struct RequestRecord: Sendable {
     /// The request id, which is also in the response's `X-Request-Id`.
     package var requestID: String
     package var method: Method
-    /// The pattern instead of the path: it has few values and no personal data.
+    /// The path's pattern. It is recorded in place of the path, since it has few values and no
+    /// personal data.
     package var route: String?
-    /// The beginning of a path without a route. The rest may be a secret of another service.
+    /// The beginning of a path that matches no route. The rest is not recorded, as it may contain a
+    /// secret.
     package var beginning: String?
     /// The endpoint's operationId; `nil` if no endpoint matched.
     package var operation: String?
     package var status: Int
-    /// From the start of the call to its response.
+    /// The duration in microseconds, from the start of the call to its response.
     package var microseconds: Int64
     package var principal: CallerPrincipal
-    /// The path's tenant, else the credential's.
+    /// The tenant in the path or, if there is none, the credential's tenant.
     package var tenant: UUID?
     /// The client's address as text, without a port.
     package var remoteAddress: String
     /// The W3C Trace Context field as sent; `nil` if it is absent.
     package var traceparent: String?
-    /// The error, or the reason for a refusal if the response does not state it.
+    /// The error, or the reason for a refusal that the response does not state; `nil` if there is
+    /// neither.
     package var fault: String?
     /// The cause of a 503.
     package var outage: Outage?
     /// Whether the client's connection is encrypted.
     package var isTLS = false
-    /// Whether this is a 5xx that an app's contract prescribes although the server has no fault. It
-    /// is counted as a 4xx.
+    /// Whether this is a response with a 5xx status that an app's contract requires although the
+    /// server has no fault. It is counted as a 4xx.
     package var isForeseen = false
-    /// Whether this server failed.
+    /// Whether the response is due to a fault of this server.
     package var isFailed: Bool { status >= 500 && !isForeseen }
 
     /// The defaults describe a request without a fault.
@@ -103,6 +106,7 @@ package enum Outage: String, CaseIterable, Sendable {
     case commitUnknown = "commit_unknown"
     /// The request's time limit was reached.
     case deadline
-    /// Another cause: a provider, a limit that is reached, or a replica that is stopping.
+    /// Any other cause, such as a provider, a limit that was reached, or a replica that is
+    /// stopping.
     case other
 }

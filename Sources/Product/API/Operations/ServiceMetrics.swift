@@ -5,18 +5,20 @@ import Storage
 import Synchronization
 import Text
 
-/// The service's metrics for `/metrics`. Every label has a closed set of values: routes are
-/// templates and never paths.
+/// The service's metrics for `/metrics`. Each label has a fixed set of values; routes are recorded
+/// as patterns and never as paths.
 package final class ServiceMetrics: Sendable {
     private struct Route: Sendable {
-        /// By the first digit of the status; the last one also counts statuses outside 1xx–5xx.
+        /// The numbers of responses, by the first digit of the status. The last counter also counts
+        /// statuses outside 1xx–5xx.
         var classes: [Counter]
         var time: Histogram
     }
 
-    /// Further metrics of the process register here.
+    /// The registry in which other parts of the process add their metrics.
     package let registry = Metrics()
-    /// The metrics of each endpoint, by operation id, and of a few resources that are no endpoints.
+    /// The metrics of each endpoint, by operation id, and of a few resources that are not
+    /// endpoints.
     private let routes: [String: Route]
     private let decisions: [Outcome: Counter]
     private let verifications: [APIKeyVerdict: Counter]
@@ -25,11 +27,11 @@ package final class ServiceMetrics: Sendable {
     private let outages: [Outage: Counter]
     private let failures: Counter
     private let mail: Gauge
-    /// How long revocations waited for the acknowledgements of other replicas.
+    /// How long revocations waited for other replicas to acknowledge them.
     package let revocationWaits: Histogram
     /// PostgreSQL's clock minus this machine's, in whole seconds.
     package let clockDifference: Gauge
-    /// When the TLS certificate expires, in seconds since 1970.
+    /// The time when the TLS certificate expires, in seconds since 1970.
     package let certificateExpires: Gauge
     private let rounds: Counter
     private let memory: ProcessMeasures
@@ -41,7 +43,7 @@ package final class ServiceMetrics: Sendable {
         "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/console",
     ]
 
-    /// `operations` are the API's endpoints, `version` is the one that runs.
+    /// `operations` are the API's endpoints. `version` is the version of this program.
     package init(operations: [(id: String, method: String, path: String)], version: String) {
         let registry = registry
         var routes: [String: Route] = [:]
@@ -99,8 +101,9 @@ package final class ServiceMetrics: Sendable {
         route.time.record(nanoseconds: request.microseconds * 1000)
     }
 
-    /// Counts a response of a resource that is not an endpoint (a file of the console is
-    /// `/console`), or a cached response by its operation id: too fast for a histogram.
+    /// Counts a response without its duration. This is for resources that are not endpoints (a file
+    /// of the console is `/console`), and for cached responses, whose duration is too short for a
+    /// histogram.
     package func record(operation: String, status: Int) {
         guard let route = routes[operation] else { return }
         count(status, route)
@@ -129,7 +132,7 @@ package final class ServiceMetrics: Sendable {
         return measures
     }
 
-    /// Prometheus' text format 0.0.4.
+    /// The response with all metrics, in Prometheus' text format 0.0.4.
     package func page() -> Response {
         memory.read()
         var answer = Response(

@@ -2,12 +2,12 @@ import HTTP
 import Runtime
 import Text
 
-/// Decides which requests are recorded, and describes them by OpenTelemetry's conventions for HTTP
-/// servers. The path, the caller's address and its program are left out: the log has them under the
-/// trace's id, and fewer people see the log.
+/// Decides which requests are traced, and describes them by OpenTelemetry's conventions for HTTP
+/// servers. A trace contains neither the path nor the caller's address and program. The log has
+/// these, with the trace's id, and fewer people see the log.
 package struct Tracer: Sendable {
     private let queue: SpanQueue
-    /// The share, from 0 to 1, of requests without a caller's trace that is recorded.
+    /// The share of requests to trace, from 0 to 1, among those whose caller sent no trace.
     private let ratio: Double
 
     package init(queue: SpanQueue, ratio: Double) {
@@ -15,16 +15,17 @@ package struct Tracer: Sendable {
         self.ratio = ratio
     }
 
-    /// What became of spans.
+    /// The outcome for spans.
     package enum Result: String, CaseIterable {
         case sent
-        /// Not sent, because the queue was full or the request had too many.
+        /// The span was not sent, because the queue was full or the request had too many spans.
         case dropped
-        /// The collector refused them.
+        /// The collector refused the span.
         case refused
     }
 
-    /// The caller's decision counts; without one, chance decides.
+    /// Begins a trace if the request is to be traced; `nil` if not. The caller's decision applies;
+    /// if there is none, it is random with the share `ratio`.
     func begin(_ request: Request) -> Trace? {
         if let parent = TraceParent(request.first("traceparent")) {
             return parent.isSampled ? Trace(parent.trace, parent: parent.span, into: queue) : nil
@@ -32,7 +33,7 @@ package struct Tracer: Sendable {
         return Double.random(in: 0..<1) < ratio ? Trace(into: queue) : nil
     }
 
-    /// Records the request in whose task this is called, if that request is traced.
+    /// Ends the trace of the current task's request, if it has one.
     static func end(_ record: RequestRecord) {
         guard let trace = Trace.current else { return }
         let isFailed = record.isFailed
@@ -51,18 +52,19 @@ package struct Tracer: Sendable {
     }
 }
 
-/// W3C Trace Context: `traceparent` names the caller's trace and span, and whether it is recorded.
+/// The fields of W3C Trace Context's `traceparent`: the caller's trace and span, and whether the
+/// caller records them.
 struct TraceParent {
-    /// 32 hexadecimal digits.
+    /// The trace's id: 32 hexadecimal digits.
     let trace: String
     let span: UInt64
     let isSampled: Bool
 
-    /// `nil` for an absent header, or for a malformed one, which counts as absent.
+    /// `nil` if the header is absent or malformed.
     init?(_ header: String?) {
         guard let header else { return nil }
         let parts = Array(header.utf8).split(separator: 0x2D, omittingEmptySubsequences: false)
-        // Versions above 00 may have more parts; ff is never valid.
+        // The header has four parts. Versions above 00 may have more; version ff is invalid.
         guard parts.count >= 4, parts[0].count == 2, parts[1].count == 32, parts[2].count == 16,
             parts[3].count == 2, parts[0] != [0x66, 0x66],
             parts.count == 4 || parts[0] != [0x30, 0x30],

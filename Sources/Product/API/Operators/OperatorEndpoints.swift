@@ -12,10 +12,11 @@ package enum OperatorEndpoints {
         list, create, get, update, delete, OperatorLinkEndpoint.remake, OwnLinkEndpoint.mail,
     ]
 
-    /// How long the link is valid: one day.
+    /// The duration for which a sign-in link is valid, in seconds: one day.
     static let linkSeconds: Int64 = 86_400
 
-    /// How long a link made by this caller is valid, in seconds: no longer than the calling key.
+    /// The duration for which a link that this caller creates is valid, in seconds. It is shorter
+    /// than a day if the calling key expires earlier.
     static func linkSeconds(_ call: Call) -> Int64 {
         let end = call.principal.subject.cut(call.now.adding(seconds: linkSeconds))
         return max(0, (end.microseconds - call.now.microseconds) / 1_000_000)
@@ -169,8 +170,8 @@ package enum OperatorEndpoints {
         return .ok(row, etag: row.etag)
     }
 
-    /// An operator becomes active only by signing in. An operator who was suspended before the
-    /// first sign-in becomes pending again.
+    /// The status after the body's change. An operator becomes active only by signing in, so one
+    /// who was suspended before the first sign-in becomes pending again.
     private static func status(_ row: OperatorRow, _ call: Call) throws -> Operator.Status {
         let asked = call.input.optionalCase("status") ?? row.status
         guard asked == .active, row.lastSignInAt == nil, row.status != .active else { return asked }
@@ -195,7 +196,8 @@ package enum OperatorEndpoints {
         return .noContent
     }
 
-    /// Runs `body` with the operator and the other owners of the same scope locked.
+    /// Runs `body` while the operator and the other owners of its scope are locked. `others` is the
+    /// number of these owners.
     static func locked(
         _ call: Call,
         _ body: @Sendable (Change, OperatorRow, _ others: Int) async throws -> OperatorRow
@@ -231,7 +233,7 @@ package enum OperatorEndpoints {
         }
     }
 
-    /// Throws 404 for an operator outside the caller's scope.
+    /// The operator that the path names. Throws 404 if it is outside the caller's scope.
     private static func visible(_ call: Call) async throws -> OperatorRow {
         guard let row = try await call.database.operatorRow(call.id()),
             call.principal.platform || row.tenant == call.principal.tenant
@@ -246,8 +248,8 @@ package enum OperatorEndpoints {
         return call.principal.platform || row.tenant == call.principal.tenant
     }
 
-    /// The requested scope; `nil` for the platform. It has no default, since a missing scope would
-    /// mean the widest one.
+    /// The tenant of the requested scope; `nil` for the platform. The scope is required: if a
+    /// missing one meant the platform, it would be the widest.
     private static func scope(_ call: Call) async throws -> UUID? {
         guard let input = call.input.optionalObject("scope") else { throw Problem.internalError }
         let names = ["tenant", "platform", "tenant_id"].filter { input.has($0) }

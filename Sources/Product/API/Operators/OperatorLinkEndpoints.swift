@@ -5,7 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// `POST /v1/operators/{id}/link`: a new way in for an operator who lost the first link.
+/// `POST /v1/operators/{id}/link`: creates a new sign-in link for an operator who lost the first
+/// one.
 enum OperatorLinkEndpoint {
     static let remake = Endpoint(
         .post, "/v1/operators/{id}/link", id: "remakeOperatorLink", tag: "Operators",
@@ -65,7 +66,8 @@ enum OperatorLinkEndpoint {
         return answer
     }
 
-    /// An operator who set a password with a mailed link keeps the account even without a sign-in.
+    /// Whether the operator has never used the account. One who set a password with a mailed link
+    /// has used it, even without a sign-in.
     private static func isUnused(_ row: OperatorRow) -> Bool {
         row.lastSignInAt == nil && !row.factors.hasPassword && !row.factors.hasSecondFactor
     }
@@ -99,8 +101,8 @@ enum OperatorLinkEndpoint {
     }
 }
 
-/// `POST /v1/session/link`: a new sign-in link for an operator who came by a link and set nothing
-/// up in time.
+/// `POST /v1/session/link`: mails a new sign-in link to an operator who signed in by a link and did
+/// not set up a password or another factor in time.
 enum OwnLinkEndpoint {
     static let mail = Endpoint(
         .post, "/v1/session/link", id: "mailOwnLink", tag: "Session",
@@ -146,8 +148,8 @@ enum OwnLinkEndpoint {
     }
 }
 
-/// `/v1/setup`: creates the first owner, with the token that the server logged. Closed from then
-/// on.
+/// `/v1/setup`: creates the first owner. The request needs the token that the server logged. Once
+/// an owner exists, the endpoint is closed.
 package enum SetupEndpoint {
     package static let all: [Endpoint] = [setUp]
 
@@ -168,7 +170,7 @@ package enum SetupEndpoint {
         answers: [.created(OperatorRow.shape)], problems: [.notFound, .unauthorized, .rateLimited]
     ) { call in
         let address = try call.input.emailAddress("email")
-        // A malformed token gets the same answer as a wrong one.
+        // A malformed token gets the same error as a wrong one.
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
         switch try await call.database.setupState(tokenHash: hash) {
         case .closed: throw Problem.notFound("set-up: this service has an owner")

@@ -4,7 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/operator-sign-in`: the platform's provider at which operators sign in to the console.
+/// `/v1/operator-sign-in`: which of the platform's providers operators use to sign in to the
+/// console.
 package enum OperatorSignInEndpoints {
     package static let all: [Endpoint] = [get, put, delete, unbind]
 
@@ -32,7 +33,8 @@ package enum OperatorSignInEndpoints {
         let seen = try await provider(call)
         let isRequired = call.input.flag("required")
         let row = try await call.database.platformScope.change(by: call.actor) { change in
-            // The lock keeps the provider unchanged until the setting is committed.
+            // The provider stays locked until the setting is committed, so that it cannot be
+            // changed or deleted meanwhile.
             let provider = try await change.lockProvider(seen.id)
             let domains = try domains(call, at: provider)
             let current = try await change.lockOperatorSignIn()
@@ -130,7 +132,7 @@ package enum OperatorSignInEndpoints {
     }
 }
 
-/// `row` is `nil` if operators do not sign in at a provider.
+/// `row` is `nil` if no provider is set for operators.
 private struct OperatorSignInView: JSONView {
     var row: OperatorSignIn?
 

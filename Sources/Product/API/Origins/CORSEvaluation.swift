@@ -5,7 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/cors/evaluate`: the response of the CORS policy to a described request, field by field.
+/// `/v1/cors/evaluate`: returns what the CORS policy would respond to a described request, field by
+/// field.
 enum CORSEvaluation {
     private static let headers = Kind.map(of: .string(max: 1024))
 
@@ -85,8 +86,8 @@ enum CORSEvaluation {
         return .ok(json(actual, preflight))
     }
 
-    /// The path, and the owner of the allow lists. A tenant's credential may ask only about its own
-    /// tenant.
+    /// The path of the described request, and the owner of the allow lists that apply to it. Throws
+    /// unless a tenant's credential asks about its own tenant.
     private static func target(_ call: Call) async throws -> (String, Database.CORSOwner) {
         let given = call.input.optionalString("path")
         var name = call.input.optionalString("tenant")
@@ -118,8 +119,8 @@ enum CORSEvaluation {
     }
 
     private static func json(_ actual: CORSDecision, _ preflight: CORSDecision) -> JSONValue {
-        // The browser gives a page the response only if both pass. The one that fails gives the
-        // reason.
+        // A browser lets the page read the response only if the preflight and the request itself
+        // are both allowed. The one that is refused supplies the reason.
         let telling = actual.allowed ? preflight : actual
         return .object([
             .init("allowed", .bool(actual.allowed && preflight.allowed)),
@@ -145,11 +146,11 @@ enum CORSEvaluation {
     }
 }
 
-/// The allow lists that apply to a path.
+/// Which allow lists apply to a path.
 package enum CORSScope: Sendable, Equatable {
-    /// Paths of this tenant, by id or slug: the tenant's list and the platform's apply.
+    /// A path of this tenant, by id or slug. The tenant's list and the platform's list apply.
     case tenant(String)
-    /// One of the few paths whose tenant follows from the credential.
+    /// One of the few paths whose tenant is that of the credential.
     case credential
     /// Only the platform's list applies.
     case platform
@@ -191,8 +192,8 @@ package enum CORSScope: Sendable, Equatable {
         return String(parts[3])
     }
 
-    /// The owner of the rows to query. `locator` names the tenant in the request's credential or
-    /// token.
+    /// The owner of the allow lists to query. `locator` is the locator in the request's credential
+    /// or token, which identifies the tenant.
     func holder(isPreflight: Bool, locator: @autoclosure () -> String?) -> Database.CORSOwner {
         switch self {
         case .tenant(let text): .tenant(text)
@@ -202,8 +203,8 @@ package enum CORSScope: Sendable, Equatable {
     }
 }
 
-/// Requires a confirmation before the request's own origin is removed: otherwise the app that sends
-/// the request would lock itself out.
+/// Requires a confirmation before a request removes its own origin from an allow list. Without it,
+/// the app that sends the request could lock itself out by mistake.
 struct CORSLockOut {
     static let parameter = QueryParameter(
         "confirm", .string(min: 1, max: 128),
@@ -211,7 +212,8 @@ struct CORSLockOut {
 
     var call: Call
 
-    /// Throws 409 with a token for exactly these rows, unless the request contains it.
+    /// Throws 409 with a confirmation token for exactly these rows, unless they do not include the
+    /// request's origin or the request has that token.
     func check(removing rows: [CORSOriginRow]) throws {
         guard let sent = call.request.first("origin") else { return }
         let bytes = Array(sent.utf8)

@@ -95,8 +95,8 @@ package enum CORSOriginEndpoints {
     private static func page(_ call: Call, _ scope: TenantScope) async throws -> Response {
         let list = try call.listQuery()
         let text = call.query.optionalString("q")
-        // The version is read first: a concurrent change then fails `If-Match` instead of being
-        // lost.
+        // The version is read before the list. If the list changes in between, a later write with
+        // this version fails `If-Match`, and the change is not lost.
         let version = try await scope.originListVersion()
         var answer = call.list(try await scope.origins(list, matching: text))
         answer.fields.append(Field("etag", listTag(version)))
@@ -169,8 +169,8 @@ package enum CORSOriginEndpoints {
 struct CORSOriginInput {
     private(set) var errors: [FieldError] = []
 
-    /// `nil` if the entry is invalid; the errors are added to `errors`. `path` is the JSON pointer
-    /// of the object.
+    /// The entry in `input`; `nil` if it is invalid, with the errors added to `errors`. `path` is
+    /// the JSON pointer to the object. An expiry must be after `now`, unless that is `nil`.
     mutating func entry(_ input: Input, at path: String, expiresAfter now: Timestamp?)
         -> CORSOriginEntry?
     {
@@ -202,7 +202,7 @@ struct CORSOriginInput {
             expiresAt: expiresAt)
     }
 
-    /// The entries of a whole list. An origin that occurs twice is an error.
+    /// The entries of a whole list. Adds an error for an origin that occurs twice.
     mutating func entries(_ inputs: [Input]) -> [CORSOriginEntry] {
         var seen: Set<String> = []
         var entries: [CORSOriginEntry] = []
@@ -232,7 +232,7 @@ struct CORSOriginInput {
 }
 
 extension CORSOriginRow: JSONView {
-    /// The entry as `/v1` shows it. An entry of the platform has no tenant.
+    /// Writes the entry as `/v1` shows it. The tenant is null for an entry of the platform.
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
@@ -249,7 +249,7 @@ extension CORSOriginRow: JSONView {
         }
     }
 
-    /// An entry can only be created, replaced as a whole, or deleted.
+    /// The entity tag. It consists of the values that can differ after the entry was replaced.
     var etag: String {
         "\"o\(id)-\(credentials)-\(expiresAt?.microseconds ?? 0)-\(label?.utf8.count ?? 0)\""
     }
@@ -281,7 +281,7 @@ extension CORSOriginRow: JSONView {
                 "What was changed in the spelling.")
         ])
 
-    /// An entry of a whole list. The response of GET may be sent back.
+    /// The shape of an entry in a whole list. It accepts entries as GET returns them.
     private static let line: ObjectShape = {
         var shape = Self.shape.patching("CorsOriginLine")
         for index in shape.fields.indices where shape.fields[index].name == "origin" {
@@ -299,10 +299,10 @@ extension CORSOriginRow: JSONView {
         ])
 }
 
-/// `/v1/tenants/{tenant}/cors-origins/refused`: the origins that were refused.
+/// `/v1/tenants/{tenant}/cors-origins/refused`: lists origins from which requests were refused.
 enum RefusedOriginEndpoint {
     private static let most = 200
-    /// The default period, if `since` is absent.
+    /// The number of seconds back from now that are listed if `since` is absent: one day.
     private static let seconds: Int64 = 86_400
 
     static let endpoint = Endpoint(

@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// Checks every cross-origin request of a browser against the allow lists that are in the database
-/// at that moment: a removed origin is refused from the very next request on.
+/// Checks every cross-origin request of a browser against the allow lists. The lists are read from
+/// the database for each request, so a removed origin is refused from the very next request on.
 package struct CORSPolicyEnforcer: Sendable {
     private let database: Database
     private let own: [String]
@@ -21,7 +21,8 @@ package struct CORSPolicyEnforcer: Sendable {
         own = Self.ownOrigins(publicURL)
     }
 
-    /// Queries the database only for an `Origin` that is not the server's own.
+    /// Decides on a request. Reads the database only if the request has an `Origin` that is not the
+    /// server's own.
     package func enforce(
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) async throws -> CORSVerdict {
@@ -42,8 +43,9 @@ package struct CORSPolicyEnforcer: Sendable {
             try await decide(asked, holder, own: own(of: request), noting: path))
     }
 
-    /// Includes the pages of a bound host below its own mount, because the host is verified to be
-    /// the client's. If TLS ends before this server, the origin of these pages is still https.
+    /// The origins that count as the server's own for this request. If the request came through a
+    /// host that is bound to a client, the host's origin is included, since the host is verified to
+    /// be the client's. That origin may be https even if TLS ends before this server.
     private func own(of request: Request) -> [String] {
         guard request.isMountedByHost, let host = request.first("host") else { return own }
         let schemes = request.isTLS ? ["https"] : ["https", "http"]
@@ -51,8 +53,9 @@ package struct CORSPolicyEnforcer: Sendable {
             + schemes.compactMap { try? Origin(configuring: "\($0)://\(host)").canonical }
     }
 
-    /// How long the verdict on this request stays valid if no list changes, as microseconds of the
-    /// clock; `.max` if nothing in it expires, and `nil` if it is not cached.
+    /// The time until which the verdict on this request stays valid if no list changes, in
+    /// microseconds since 1970. It is `.max` if nothing in it expires, and `nil` if it is not
+    /// cached.
     package func stands(until request: Request) -> Int64? {
         let asked = question(request, nil)
         let owner = CORSScope(path: request.path)
@@ -66,17 +69,17 @@ package struct CORSPolicyEnforcer: Sendable {
         return found.rows.map { $0.expiresAt?.microseconds ?? .max }.min() ?? .max
     }
 
-    /// Decides on a request that may only have been described. `own` has the canonical origins that
-    /// count as the server's own there; `nil` for the service's own. If `noting` is set, the
-    /// request was really made, for a path with this template (empty for none), and an origin that
-    /// is not listed is recorded for its tenant.
+    /// Decides on a request, which may be only described. `own` has the canonical origins that
+    /// count as the server's own; `nil` for those of the service. `noting` is set if the request
+    /// was really made: it is the path's pattern, or empty if there is none. An origin that is not
+    /// listed is then recorded for the tenant.
     func decide(
         _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil,
         noting path: String? = nil
     ) async throws -> CORSDecision {
         let own = own ?? self.own
         let now = database.clock()
-        // If no row can change the result, no rows are read.
+        // The decision without any list. If it does not depend on a list, no list is read.
         let bare = CORSPolicy(own: own, rows: []).decide(asked, at: now)
         guard bare.reason == .notListed, let origin = asked.origins.first else { return bare }
         let text = String(decoding: origin, as: UTF8.self)
@@ -94,7 +97,8 @@ package struct CORSPolicyEnforcer: Sendable {
         return decision
     }
 
-    /// The origin itself, and the wildcard that would allow it.
+    /// The entries that would allow the origin: the origin itself and, for https, the wildcard for
+    /// its siblings.
     private static func listed(_ origin: String) -> [String] {
         let start = "https://"
         guard origin.utf8.starts(with: start.utf8),
@@ -117,8 +121,8 @@ package struct CORSPolicyEnforcer: Sendable {
             carriesCookie: Self.carriesCookie(request, of: profile), profile: profile)
     }
 
-    /// Credentials are read as the contracts do it: a cookie counts only if no header field has a
-    /// credential.
+    /// Whether the request has credentials in a cookie. As in the client contracts, a cookie counts
+    /// only if no header field has a credential.
     private static func carriesCookie(_ request: Request, of profile: CORSProfile) -> Bool {
         guard !profile.cookies.isEmpty,
             CORSProfile.credentialFields.allSatisfy({ request.all($0).allSatisfy(\.isEmpty) })
@@ -126,7 +130,8 @@ package struct CORSPolicyEnforcer: Sendable {
         return profile.cookies.contains { RequestCookie.value($0, in: request) != nil }
     }
 
-    /// The locator in the request's key, or in the token of an invite or join link in the body.
+    /// The locator in the request's API key, or in the token of an invite or join link in the body;
+    /// `nil` if there is none.
     private static func locator(_ request: Request) -> String? {
         if let line = request.first("authorization") {
             let parts = line.split(separator: " ", maxSplits: 1)
@@ -141,7 +146,7 @@ package struct CORSPolicyEnforcer: Sendable {
         return String(decoding: token.utf8.prefix(6), as: UTF8.self)
     }
 
-    /// The tenant that an access token claims. Whether the token is valid is checked later.
+    /// The tenant that the request's access token names. The token is not verified yet.
     private static func tokenTenant(_ request: Request) -> String? {
         guard let line = request.first("authorization"),
             let token = line.split(separator: " ").last,
@@ -172,8 +177,8 @@ package struct CORSPolicyEnforcer: Sendable {
     }
 }
 
-/// The result of the CORS policy. Its fields are added to every response, including refusals; the
-/// dispatcher adds `Vary: Origin`.
+/// The verdict of the CORS policy on a request. Its fields are added to the response, even to an
+/// error. The dispatcher adds `Vary: Origin`.
 package struct CORSVerdict: Sendable {
     package enum Outcome: Sendable {
         case proceed
@@ -182,9 +187,9 @@ package struct CORSVerdict: Sendable {
         case refuse(Problem)
     }
 
-    /// A refusal still has `fields`.
+    /// What happens with the request. A refusal also has `fields`.
     package var outcome: Outcome
-    /// Added to the response in every case.
+    /// The header fields that are added to the response in every case.
     package var fields: [Field]
 
     package init(_ outcome: Outcome, fields: [Field] = []) {
@@ -192,6 +197,6 @@ package struct CORSVerdict: Sendable {
         self.fields = fields
     }
 
-    /// Continues without CORS fields.
+    /// The verdict on a request that CORS does not concern: it proceeds, and no field is added.
     package static let proceed = CORSVerdict(.proceed)
 }

@@ -4,8 +4,9 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/cors/decision`: the decision of the CORS policy on a request that a reverse proxy received,
-/// for services behind it that have no list of their own. The proxy authenticates with its own key.
+/// `/v1/cors/decision`: decides on a request that a reverse proxy received, by the CORS policy.
+/// This is for services behind the proxy that have no allow list of their own. The proxy
+/// authenticates with its own key.
 package enum ProxyDecision {
     static let path = "/v1/cors/decision"
 
@@ -47,8 +48,8 @@ package enum ProxyDecision {
                     .init("reason", .string(decision.reason.rawValue)),
                 ]))
         } else {
-            // A proxy recognises a refusal only by 403, so 403 is also the status for two origins
-            // at once.
+            // Proxies recognise a refusal only by the status 403. It is also used here for a
+            // request with two origins.
             response = Problem(.originNotAllowed, "Origin not allowed")
                 .response(requestID: call.request.id)
         }
@@ -56,7 +57,8 @@ package enum ProxyDecision {
         return response
     }
 
-    /// A tenant's key may ask only about its own tenant; others are 404.
+    /// The owner of the allow lists to query. Throws 404 if a tenant's key asks about another
+    /// tenant.
     private static func holder(_ call: Call) async throws -> Database.CORSOwner {
         let home = call.principal.tenant
         guard let name = call.query.optionalString("tenant") else {
@@ -80,9 +82,8 @@ package enum ProxyDecision {
             request.first("x-original-method") ?? request.first("x-forwarded-method")
             ?? request.method.rawValue
         let headers = request.all("access-control-request-headers")
-        // The `Authorization` field carries the proxy's own credential, so the page's is not
-        // visible: if the client uses cookies at all, any cookie makes it a request with
-        // credentials.
+        // `Authorization` contains the proxy's credential here, so the page's own is unknown. If
+        // the client uses cookies at all, a request with any cookie counts as one with credentials.
         let carriesCookie = profile.mayUseCookies && request.first("cookie") != nil
         return CORSRequest(
             origins: request.all("origin").map { Array($0.utf8) }, method: method,
@@ -92,8 +93,9 @@ package enum ProxyDecision {
             carriesCookie: carriesCookie, profile: profile)
     }
 
-    /// A request that has the original method, and its path after this endpoint's (Envoy's
-    /// ext_authz), rewritten as the equivalent GET question; `nil` for every other request.
+    /// Rewrites a request in the form of Envoy's ext_authz as the equivalent GET request to this
+    /// endpoint. Its method is that of the original request, and its path has the original path
+    /// after this endpoint's. `nil` for any other request.
     package static func unwrapped(_ request: Request) -> Request? {
         guard request.path.utf8.starts(with: "\(path)/".utf8) else { return nil }
         var request = request
@@ -106,8 +108,8 @@ package enum ProxyDecision {
         return request
     }
 
-    /// Whether the request is a proxy's question. Its `Origin` is then the subject of the question,
-    /// not the origin of the caller. A page in a browser has no key.
+    /// Whether the request is a question from a proxy. Its `Origin` is then part of the question
+    /// and not the caller's own origin. It needs a key, which a page in a browser does not have.
     static func isQuestion(_ request: Request) -> Bool {
         sameBytes(request.path, path) && request.first("authorization") != nil
             && SessionCookie.token(in: request) == nil
@@ -116,15 +118,14 @@ package enum ProxyDecision {
 
 /// The server's public address: `GATEHOUSE_PUBLIC_URL`, parsed once.
 package struct PublicAddress: Sendable {
-    /// The names of this machine that may occur in a `Host` field.
+    /// The names and addresses of this machine that a `Host` field may contain.
     package static let loopbackNames = ["127.0.0.1", "localhost", "[::1]"]
-    /// Listening addresses that stand for all interfaces; as a public address they mean this
-    /// machine.
+    /// Listening addresses that mean all interfaces. In the public URL they count as this machine.
     private static let everywhere = ["0.0.0.0", "[::]"]
 
     /// `http` or `https`.
     package let scheme: String
-    /// An A-label name or an address, IPv6 in brackets.
+    /// The host: a name in A-label form or an address, an IPv6 address in brackets.
     package let host: String
     /// The port; the scheme's default if the URL has none.
     package let port: Int
@@ -145,8 +146,8 @@ package struct PublicAddress: Sendable {
         isLoopback = (Self.loopbackNames + Self.everywhere).contains { sameBytes($0, origin.host) }
     }
 
-    /// The values of `Host` that name this server. The default port of a scheme may be omitted or
-    /// given (RFC 9110 section 4.2.3).
+    /// The values of `Host` that name this server. The scheme's default port may be present or
+    /// absent (RFC 9110 section 4.2.3).
     package var authorities: [String] {
         let names = isLoopback ? Self.loopbackNames : [host]
         return names.flatMap { namesPort ? ["\($0):\(port)"] : [$0, "\($0):\(port)"] }

@@ -3,10 +3,11 @@ import JSON
 import Storage
 import Text
 
-/// What waits for an operator, as the overview lists it: each item with the number of entries in
-/// its list.
+/// What an operator should act on, as the overview shows it. Each item has the number of entries in
+/// the list that it leads to.
 enum AttentionView {
-    /// The items that the caller may see in its own scope.
+    /// The items for the caller's own tenant or, for the platform, for all tenants. It contains
+    /// only those that the caller may see.
     static func items(_ call: Call) async throws -> JSONValue {
         let home = call.principal.tenant
         let kinds = Attention.Kind.allCases.filter { call.isAllowedAtHome($0.right) }
@@ -25,13 +26,13 @@ enum AttentionView {
         return .array(own(call) + items + (try await unreachable(call, call.database)))
     }
 
-    /// An item if the caller's own account has no way to sign in again.
+    /// An item if the caller's own account has no way to sign in again; else none.
     private static func own(_ call: Call) -> [JSONValue] {
         guard call.principal.isConsoleSession, !call.principal.canReturn else { return [] }
         return [item("sign_in_unset", ListTotal(1, exact: true))]
     }
 
-    /// The providers that this server cannot reach.
+    /// An item for each provider that this server cannot reach.
     private static func unreachable(_ call: Call, _ database: Database) async throws -> [JSONValue]
     {
         let failing = call.application.documents.unreachable
@@ -104,7 +105,7 @@ enum AttentionView {
 }
 
 extension Attention.Kind {
-    /// The right that is needed to see the number.
+    /// The right that a caller needs to see the item.
     fileprivate var right: Right {
         switch self {
         case .joinRequests: .approveUsers

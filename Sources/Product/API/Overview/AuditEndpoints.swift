@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/audit-events`, and its counterpart below a tenant.
+/// `/v1/audit-events`, and the same list below a tenant.
 package enum AuditEndpoints {
     package static let all: [Endpoint] = [list, tenantList]
 
@@ -44,7 +44,7 @@ package enum AuditEndpoints {
         try await page(call, in: try call.tenant.id)
     }
 
-    /// `tenant` is `nil` for all tenants.
+    /// A page of audit events. `tenant` is `nil` for the events of all tenants.
     private static func page(_ call: Call, in tenant: UUID?) async throws -> Response {
         let list = try call.listQuery(defaultSort: "-occurred_at")
         let filter = try filter(call, in: tenant)
@@ -57,7 +57,8 @@ package enum AuditEndpoints {
         return call.list(try await call.database.scope(tenant).auditEvents(list, filter), bars)
     }
 
-    /// A caller limited to its own actions gets exactly those.
+    /// The filter that the query requests. For a caller without the right to read all events, it is
+    /// limited to the caller's own actions.
     private static func filter(_ call: Call, in tenant: UUID?) throws -> AuditFilter {
         var filter = AuditFilter()
         filter.actor = call.query.optionalString("actor")

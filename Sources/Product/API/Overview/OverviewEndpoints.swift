@@ -162,7 +162,7 @@ extension QueryParameter {
 }
 
 extension Call {
-    /// `nil` if no histogram is requested, or if the list is exported.
+    /// The requested histogram; `nil` if none is requested, or if the list is exported as a file.
     var histogramRequest: HistogramRequest? {
         guard export == nil, let most = query.optionalInt("histogram") else { return nil }
         return HistogramRequest(
@@ -170,8 +170,8 @@ extension Call {
             most: most, zone: query.optionalString("time_zone") ?? "UTC")
     }
 
-    /// The result of `count` for the request, if a histogram is requested. Throws 422 for a zone
-    /// that does not exist.
+    /// The histogram from `count`, if the query requests one. Throws 422 for a time zone that does
+    /// not exist.
     func histogram(
         _ count: (HistogramRequest) async throws -> ListHistogram?
     ) async throws -> ListHistogram? {
@@ -182,7 +182,7 @@ extension Call {
 }
 
 extension ListHistogram {
-    /// The member of a list's page.
+    /// Writes the histogram as a member of a list's page.
     func write(to json: inout JSONWriter) {
         json.object("histogram") { json in
             json.member("since", since)

@@ -8,7 +8,7 @@ import Text
 /// and invites; an id finds the one object that has it.
 enum SearchEndpoint {
     private static let most = 10
-    /// A total that is given is not counted.
+    /// A query for the best matches. It has a total already, so none is counted.
     private static let best = ListQuery(limit: most, total: ListTotal(most, exact: false))
 
     static let search = Endpoint(
@@ -73,7 +73,8 @@ enum SearchEndpoint {
         return answer(items)
     }
 
-    /// The decision with this id, of any tenant or of none, for credentials of the platform.
+    /// The decision with this id, of any tenant or of none. Only credentials of the platform get
+    /// it.
     private static func decision(_ text: String, _ call: Call) async throws -> [JSONValue] {
         guard let id = UUID(text), call.principal.platform,
             Permissions.permits(call.principal.subject, .readDecisions, in: nil) == .allowed,
@@ -86,12 +87,13 @@ enum SearchEndpoint {
         .ok(.object([.init("items", .array(items))]))
     }
 
-    /// Decisions by the reference that a person was shown or by the request id, and refusals by
-    /// their email address. For the platform, decisions without a tenant are included.
+    /// Decisions with this reference, which the person was shown, or with this request id; for an
+    /// email address, its refusals. Credentials of the platform also get decisions without a
+    /// tenant.
     private static func decisions(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
-        // Credentials of the platform need not know which tenant a decision belongs to.
+        // Credentials of the platform find decisions without naming their tenant.
         let place = call.principal.platform ? nil : foundTenant
         guard call.bound(.readDecisions) == nil,
             Permissions.permits(call.principal.subject, .readDecisions, in: place) == .allowed
@@ -112,8 +114,8 @@ enum SearchEndpoint {
             }
     }
 
-    /// Sign-ins that failed before the policy rules, by the reference on the page or the request
-    /// id.
+    /// Sign-ins that failed before the policy rules were applied, with this reference from the
+    /// person's page or with this request id.
     private static func failures(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
@@ -132,7 +134,8 @@ enum SearchEndpoint {
             }
     }
 
-    /// In a query string a plus sign stands for a space, which no address contains.
+    /// The text with plus signs in place of spaces. In a query string a plus sign means a space,
+    /// and no email address contains a space.
     private static func plused(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "+")
     }
@@ -153,7 +156,7 @@ enum SearchEndpoint {
             .map { item("api_key", $0.id, $0.name, nil, $0.tenant == .platform ? nil : $0.tenant) }
     }
 
-    /// The object with this id, in any tenant or in none, for credentials of the platform.
+    /// The object with this id, in any tenant or in none. Only credentials of the platform get it.
     private static func anywhere(_ id: UUID, _ call: Call) async throws -> [JSONValue] {
         guard call.principal.platform else { return [] }
         let subject = call.principal.subject
@@ -174,7 +177,8 @@ enum SearchEndpoint {
         return items
     }
 
-    /// Users of other tenants, each with its tenant's name, for credentials of the platform.
+    /// Users of other tenants, each with the name of its tenant. Only credentials of the platform
+    /// get them.
     private static func people(
         named text: String, outside tenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
@@ -190,7 +194,7 @@ enum SearchEndpoint {
             }
     }
 
-    /// The verified domain with this name, in any tenant, for the platform.
+    /// The verified domain with this name, in any tenant. Only credentials of the platform get it.
     private static func domains(
         verifiedAs text: String, _ call: Call
     ) async throws -> [JSONValue] {

@@ -10,7 +10,8 @@ package enum PasskeyEndpoints {
     package static let all: [Endpoint] = [list, options, create, rename, remove, signInOptions]
 
     private static let path = "/v1/me/passkeys"
-    /// The limit for one client address in a minute: each sign-in page asks once.
+    /// The maximum number of requests for options from one client address per minute. A sign-in
+    /// page sends one.
     private static let optionsLimit = 120
 
     private static let list = Endpoint(
@@ -83,7 +84,8 @@ package enum PasskeyEndpoints {
         return .created(row, at: location, etag: nil)
     }
 
-    /// A challenge is consumed before anything is checked.
+    /// The new passkey of the body, verified. Its challenge is used up even if the verification
+    /// fails.
     private static func registered(
         _ call: Call, _ site: PasskeySite, _ binding: [UInt8]
     ) async throws -> NewPasskey {
@@ -205,10 +207,10 @@ extension Change {
     }
 }
 
-/// The JSON forms that browsers produce (WebAuthn Level 3, section 5.1:
+/// The shapes of passkeys in bodies: the JSON that browsers produce (WebAuthn Level 3, section 5.1:
 /// `PublicKeyCredential.toJSON`). Further members are accepted and ignored.
 enum PasskeyInput {
-    /// Base64url of up to this many bytes.
+    /// A base64url text of at most this many bytes.
     private static func encoded(_ bytes: Int) -> Kind {
         .string(min: 1, max: (bytes * 4 + 2) / 3, rule: base64URL)
     }
@@ -227,7 +229,7 @@ enum PasskeyInput {
             ])
     }
 
-    /// `RegistrationResponseJSON`.
+    /// The shape of `RegistrationResponseJSON`.
     static let registration = credential(
         "PasskeyRegistration",
         [
@@ -236,7 +238,7 @@ enum PasskeyInput {
             .optional("transports", .array(of: .string(max: 64), max: 16)),
         ])
 
-    /// `AuthenticationResponseJSON`.
+    /// The shape of `AuthenticationResponseJSON`.
     static let assertion = credential(
         "PasskeyAssertion",
         [
@@ -256,7 +258,8 @@ enum PasskeyInput {
             attestation: try bytes(response, "attestationObject"))
     }
 
-    /// A handle that cannot be decoded counts as a foreign one, which the check refuses.
+    /// Reads an assertion from a body. A user handle that cannot be decoded becomes empty, and the
+    /// later check refuses it as that of another user.
     static func assertion(_ input: Input) throws -> Assertion {
         let response = try input.object("response")
         return Assertion(
@@ -266,7 +269,8 @@ enum PasskeyInput {
             userHandle: response.optionalString("userHandle").map { Base64URL.decode($0) ?? [] })
     }
 
-    /// Values such as `usb` or `hybrid`. The list grows, so unknown ones are kept.
+    /// The transports that the body names, such as `usb` or `hybrid`. Unknown ones are kept, since
+    /// new ones are added over time.
     static func transports(_ input: Input) throws -> [String] {
         let given = try input.object("response").optionalStrings("transports") ?? []
         let words = given.filter { word in
@@ -369,7 +373,8 @@ enum PasskeyOptions {
         ])
     }
 
-    /// `allowed` is empty before a sign-in: the options must not reveal which accounts exist.
+    /// The options for a sign-in or step-up. `allowed` is empty before a sign-in, since a list of
+    /// passkeys would reveal whether an account exists.
     static func assertion(
         _ challenge: [UInt8], relyingParty: String, allowed: [PasskeyRow] = []
     ) -> JSONValue {

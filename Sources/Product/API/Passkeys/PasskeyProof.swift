@@ -4,16 +4,16 @@ import HTTP
 import Storage
 import Text
 
-/// One attempt to sign in or step up with a passkey. Failures have their own counters, which all
-/// replicas share; they do not count against passwords. All failures get the same text; the reason
-/// is only in the log.
+/// One attempt to sign in or step up with a passkey. Failed attempts are counted apart from those
+/// with passwords, in counters that all replicas share. The caller gets the same text for every
+/// failure; only the log has the reason.
 struct PasskeyProof {
     private let call: Call
     private let assertion: Assertion
     private let database: Database
     private let site: PasskeySite
 
-    /// Reads the body's `passkey`.
+    /// Reads the member `passkey` of the body.
     init(_ call: Call) throws {
         self.call = call
         assertion = try PasskeyInput.assertion(call.input.object("passkey"))
@@ -21,10 +21,11 @@ struct PasskeyProof {
         site = try call.passkeySite()
     }
 
-    /// The operator whose discoverable passkey signed this browser's challenge.
+    /// The operator whose passkey signed this browser's challenge. Throws if there is none.
     func signIn() async throws -> OperatorRow {
         let binding = TokenCookie.challenge.hash(in: call.request)
-        // A browser that an operator is known to use is not delayed by others at the same address.
+        // Attempts from others at the same address do not slow down a browser in which an operator
+        // has signed in before.
         let device = TokenCookie.device.hash(in: call.request)
         var counter = ("address", call.request.network, AttemptPolicy.address)
         if let device, try await database.isKnownDevice(device, of: nil) {
@@ -48,7 +49,8 @@ struct PasskeyProof {
         }
     }
 
-    /// A challenge is consumed before anything is checked, so that a wrong answer costs one.
+    /// Verifies the passkey's signature over a challenge, and returns its operator. `use` uses the
+    /// challenge up before anything is checked, so each attempt needs a new one.
     private func prove(
         _ asked: UUID?, _ use: (_ challenge: [UInt8]) async throws -> Bool
     ) async throws -> OperatorRow {
@@ -93,7 +95,7 @@ struct PasskeyProof {
         }
     }
 
-    /// Counts an attempt, and ends it if it succeeds.
+    /// Counts an attempt before it is made. If it succeeds, the count is removed again.
     private func counted(
         _ kind: String, _ name: String, _ policy: AttemptPolicy,
         _ attempt: () async throws -> OperatorRow
@@ -106,7 +108,8 @@ struct PasskeyProof {
         return person
     }
 
-    /// Only the passkey's true holder sees this text, which explains the way out.
+    /// The error for a passkey that no longer matches its stored data. It tells the holder what to
+    /// do. Only the holder can cause it, since the signature was verified.
     private func changed(_ passkey: PasskeyRow) -> Problem {
         var problem = Problem.unauthorized(
             "The passkey “\(passkey.name)” has changed: its authenticator now gives another answer "
@@ -124,7 +127,8 @@ struct PasskeyProof {
 }
 
 extension Call {
-    /// Throws 409 with the reason if passkeys are not offered here.
+    /// The site that passkeys belong to. Throws 409 with the reason if passkeys cannot be used on
+    /// this server.
     func passkeySite() throws -> PasskeySite {
         do {
             return try database.options.passkeySite.get()
@@ -133,7 +137,7 @@ extension Call {
         }
     }
 
-    /// Why passkeys are not offered here; `nil` if they are.
+    /// Why passkeys cannot be used on this server; `nil` if they can.
     var passkeyFault: String? {
         switch database.options.passkeySite {
         case .success: nil
@@ -151,8 +155,8 @@ extension Call {
         }
     }
 
-    /// The operator of the console's session, and the value that the session's challenges are bound
-    /// to.
+    /// The operator of the console's session, and the hash of the session, to which its challenges
+    /// are bound.
     func passkeyHolder() async throws -> (person: OperatorRow, binding: [UInt8]) {
         guard let session = principal.session else { throw Problem.internalError }
         let person = try await `operator`

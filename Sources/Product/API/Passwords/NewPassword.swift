@@ -1,16 +1,16 @@
 import Cryptography
 import Domain
 
-/// A newly chosen password: checked against the whole policy, then hashed.
+/// Checks a newly chosen password against the whole policy, and hashes it.
 package struct NewPassword: Sendable {
-    /// The limit in bytes. Nothing is truncated.
+    /// The maximum length in bytes. A longer password is refused and never truncated.
     package static let limit = 1024
 
     package var text: String
-    /// The minimum length, in characters.
+    /// The minimum length in characters.
     package var minimum = TenantPolicy().passwordMin
     package var usesBlocklist = true
-    /// What an attacker would guess for this user: the address and names.
+    /// Texts that an attacker would try first for this user: the address and the names.
     package var about: [String] = []
 
     package init(
@@ -49,11 +49,11 @@ package struct NewPassword: Sendable {
     }
 }
 
-/// Passwords that are guessed first: common ones, the user's own data, and repetitions or runs of a
-/// few characters. They are compared as bytes, ignoring ASCII case.
+/// Detects passwords that attackers try first: common ones, the user's own data, and repetitions or
+/// sequences of characters. They are compared as bytes, ignoring ASCII case.
 enum GuessablePassword {
-    /// A password that repeats a unit of at most this many bytes at least one and a half times is
-    /// as weak as the unit.
+    /// The maximum length of a repeated unit in bytes. A password that is at least one and a half
+    /// times as long as its unit is as weak as the unit.
     private static let unitLimit = 10
 
     static func matches(_ text: String, about: [String]) -> Bool {
@@ -79,7 +79,7 @@ enum GuessablePassword {
         return false
     }
 
-    /// `abcdefgh…`, `87654321…`.
+    /// Whether the password is a sequence such as `abcdefgh…` or `87654321…`.
     private static func isRun(_ bytes: [UInt8]) -> Bool {
         guard bytes.count > 1 else { return true }
         let steps = zip(bytes, bytes.dropFirst()).map { Int($1) - Int($0) }

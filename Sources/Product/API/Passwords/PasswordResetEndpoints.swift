@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/password-resets`: sets a new password with a mailed link.
+/// `/v1/password-resets`: sends a link by mail, and sets a new password with it.
 package enum PasswordResetEndpoints {
     package static let all: [Endpoint] = [ask, confirm]
 
@@ -30,8 +30,8 @@ package enum PasswordResetEndpoints {
         try await checkAsks(call.database, call)
         var tenant: UUID?
         if let text = call.input.optionalString("tenant") {
-            // For an unknown tenant a random id is used: the request is stored in the same way and
-            // finds no rows.
+            // For an unknown tenant a random id is stored, so that the request takes the same
+            // steps. It finds no user later.
             tenant = try await call.database.tenant(text)?.id ?? UUID.random()
         }
         let returns = try await ReturnAddress.allowed([call.input], of: tenant, call.application)
@@ -94,7 +94,7 @@ package enum PasswordResetEndpoints {
         return answer
     }
 
-    /// The limit for one client per minute.
+    /// The maximum number of requests from one client address per minute.
     private static let askLimit = 60
 
     private static func checkAsks(_ database: Database, _ call: Call) async throws {

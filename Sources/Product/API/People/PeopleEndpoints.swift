@@ -4,14 +4,15 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/people`: one person in all tenants. Email addresses are only in bodies, so that no log and
-/// no browser history contains them.
+/// `/v1/people`: finds, exports and erases one person across all tenants. Email addresses are sent
+/// only in bodies, so that no log and no browser history contains them.
 package enum PeopleEndpoints {
     package static let all: [Endpoint] = [search, act]
 
-    /// The most users of one call.
+    /// The maximum number of users in a request.
     static let usersLimit = 100
-    /// Each user has its own transaction, and an erasure has several statements.
+    /// The time limit of these endpoints. It is long, because each user has a transaction of its
+    /// own, and an erasure takes several statements.
     private static let time: Duration = .seconds(30)
 
     private static let identity = ObjectShape(
@@ -148,9 +149,9 @@ package enum PeopleEndpoints {
 
 /// A user that the body names.
 struct NamedUser: Sendable {
-    /// The tenant as in the body: an id or a slug.
+    /// The tenant as the body names it: an id or a slug.
     let tenantText: String
-    /// `nil` if there is no such tenant.
+    /// The scope of that tenant; `nil` if there is no such tenant.
     let scope: TenantScope?
     let id: UUID
 
@@ -173,8 +174,8 @@ struct NamedUser: Sendable {
         throw Problem.invalid([FieldError("/users", .tooShort, "must name at least one user")])
     }
 
-    /// Returns a conflict with the id of the remaining user for a merged user, and 404 for a user
-    /// of another tenant.
+    /// The error for a user who was not found: for a merged user, a conflict with the id of the
+    /// remaining user; otherwise 404.
     func missing() async throws -> Problem {
         if let winner = try await scope?.winner(over: id) {
             return Problem.conflict(
@@ -184,8 +185,8 @@ struct NamedUser: Sendable {
         return Problem.notFound("user")
     }
 
-    /// Runs a transaction of this user's tenant. It is committed and acknowledged on return, so
-    /// that a failure with the next user rolls nothing of it back.
+    /// Runs a transaction in this user's tenant. When it returns, the change is committed and
+    /// acknowledged by all replicas, so a later failure with another user does not roll it back.
     func changing<Result: Sendable>(
         by call: Call, _ body: (Change) async throws -> Result
     ) async throws -> Result {
@@ -197,8 +198,8 @@ struct NamedUser: Sendable {
         return result
     }
 
-    /// A refusal of one user becomes a result beside the others. A fault of the server ends the
-    /// call.
+    /// Runs `body` and returns the result for this user. If the action on this user is refused, the
+    /// refusal becomes the result. A fault of the server is thrown and ends the request.
     func result(_ body: () async throws -> Void) async throws -> PersonResult {
         do {
             try await body()
@@ -255,7 +256,7 @@ extension FoundPerson: JSONView {
         ])
 }
 
-/// What can be done with the users that a search found.
+/// The actions on users that a search found.
 enum PeopleAction: String, CaseIterable {
     case export
     case endSessions = "end_sessions"

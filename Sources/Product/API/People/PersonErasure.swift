@@ -4,19 +4,19 @@ import JSON
 import Storage
 import Text
 
-/// The erasure of a person from the tenants that the request names: confirmed by a second request,
-/// done user by user, and certified.
+/// Erases a person from the tenants that a request names. A second request confirms it. The users
+/// are erased one by one, and the response contains a certificate.
 struct PersonErasure: Sendable {
-    /// The `typ` in the header of a certificate.
+    /// The `typ` in the header of an erasure certificate.
     static let certificateType = "gatehouse-erasure+jwt"
 
-    /// One user of the request, as read before anything is changed.
+    /// One user of the request, as read before the erasure begins.
     private struct Target {
         let user: NamedUser
         let row: UserRow?
-        /// What an earlier call erased of this user.
+        /// The record of an earlier erasure of this user; `nil` if there is none.
         let erased: ErasedUser?
-        /// A refusal that is known in advance.
+        /// Why this user cannot be erased, if that is known in advance.
         var problem: Problem?
     }
 
@@ -39,7 +39,8 @@ struct PersonErasure: Sendable {
         return try await erasure.erase(targets)
     }
 
-    /// Only an operator at the console may erase; a key has no session.
+    /// The session of the operator at the console, with presence proved recently. Throws for any
+    /// other caller: only such an operator may erase people.
     private static func recentSession(_ call: Call) throws -> UUID {
         guard let session = call.principal.session else { throw call.signInAgain("An erasure") }
         return session
@@ -71,7 +72,7 @@ struct PersonErasure: Sendable {
         return targets
     }
 
-    /// The users that the operator's own address finds.
+    /// The users in all tenants with the calling operator's own address.
     private func ownRows() async throws -> [FoundPerson] {
         guard let id = call.principal.id, let person = try await database.operatorRow(id),
             let email = try? EmailAddress(person.email)
@@ -79,7 +80,8 @@ struct PersonErasure: Sendable {
         return try await database.people(email: email)
     }
 
-    /// A 409 with what would be removed, and the token that confirms exactly this.
+    /// The 409 response to the first request: what would be removed, and the token that confirms
+    /// exactly this.
     private func question(_ targets: [Target], _ confirmation: String) async throws -> Problem {
         var shown: [JSONValue] = []
         for target in targets where target.problem == nil {
@@ -136,7 +138,8 @@ struct PersonErasure: Sendable {
         return .ok(PersonResult.document(.erase, results, more))
     }
 
-    /// Contains only ids, numbers and times: it keeps nothing of what was erased.
+    /// The signed certificate of an erasure. It contains only ids, numbers and times, and none of
+    /// the erased data.
     private func certificate(
         _ erased: [(user: NamedUser, what: ErasedUser)]
     ) async throws -> String {
@@ -171,7 +174,7 @@ struct PersonErasure: Sendable {
     }
 }
 
-/// The result for one user.
+/// The outcome for one user.
 struct PersonResult: Sendable {
     let user: NamedUser
     let problem: Problem?

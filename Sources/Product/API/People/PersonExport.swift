@@ -5,12 +5,12 @@ import Storage
 import Synchronization
 import Text
 
-/// One file with everything that is stored about the users of a request. It is written page by
-/// page, so that neither memory nor a connection is held while a slow client reads.
+/// A file with everything that is stored about the users of a request. It is read page by page as
+/// it is sent, so that a slow client occupies neither much memory nor a database connection.
 final class PersonExport: Sendable {
     /// The number of rows that are read at once.
     static let pageSize = 500
-    /// The number of seconds after which an unfinished export is cut off.
+    /// The maximum duration of an export in seconds. After it, the connection is closed.
     static let seconds: Int64 = 600
 
     private struct State {
@@ -37,7 +37,7 @@ final class PersonExport: Sendable {
         state = Mutex(State(users: users))
     }
 
-    /// The audit log records the export before the first byte is sent.
+    /// Begins an export. The audit log records it before the first byte is sent.
     static func begin(_ users: [NamedUser], _ call: Call) async throws -> Response {
         var found: [(user: NamedUser, records: PersonRecords)] = []
         var results: [PersonResult] = []
@@ -59,8 +59,8 @@ final class PersonExport: Sendable {
         return response
     }
 
-    /// The next piece; `nil` after the last. An error cuts the connection, so that the client does
-    /// not take a part for the whole.
+    /// The next part of the file; `nil` after the last. An error closes the connection, so that the
+    /// client can tell that the file is incomplete.
     private func next() async throws -> [UInt8]? {
         guard call.database.clock() < call.now.adding(seconds: Self.seconds) else {
             throw Problem.unavailable
@@ -87,7 +87,7 @@ final class PersonExport: Sendable {
         return beginning.dropLast() + Array(",\"people\":[".utf8)
     }
 
-    /// One page of one table.
+    /// The text with the next page of one table.
     private func piece(
         _ user: NamedUser, _ records: PersonRecords, _ state: inout State
     ) async throws -> [UInt8] {

@@ -1,12 +1,13 @@
 import JSON
 
-/// A column: a member of the list's items, or a member of an object within an item.
+/// A column of a CSV file: a member of the list's items, or a member of an object within an item.
 struct CSVColumn: Sendable, Equatable {
     var path: [String]
 
     var name: String { path.joined(separator: ".") }
 
-    /// The columns of a shape, in its order. A list is one cell, as JSON.
+    /// The columns for a shape, in the order of its fields. A list becomes one cell that contains
+    /// JSON.
     static func all(of shape: ObjectShape, under path: [String] = []) -> [CSVColumn] {
         shape.fields.flatMap { field in
             let path = path + [field.name]
@@ -18,8 +19,8 @@ struct CSVColumn: Sendable, Equatable {
 
 /// Writes comma-separated values (RFC 4180).
 enum CSV {
-    /// The value of `guard` with which an import removes the guards from a file whose columns were
-    /// changed.
+    /// The value of an import's parameter `guard`. It makes the import remove the guards of
+    /// `guarded`, even if the file's columns were changed.
     enum Guard: String, CaseIterable { case gatehouse }
 
     static func header(_ columns: [CSVColumn]) -> [UInt8] {
@@ -37,7 +38,7 @@ enum CSV {
         Array(cells.joined(separator: [UInt8(ascii: ",")])) + [0x0D, 0x0A]
     }
 
-    /// A missing value is an empty cell.
+    /// The text of a cell. A missing value becomes an empty cell.
     private static func cell(_ value: JSONValue?) -> [UInt8] {
         switch value {
         case nil, .null: []
@@ -46,23 +47,24 @@ enum CSV {
         }
     }
 
-    /// Spreadsheets evaluate cells that begin with these characters: a name such as
-    /// `=HYPERLINK("https://evil.example")` would act for the operator who opens the file (OWASP,
-    /// CSV injection; in some languages spreadsheets read the full-width signs as the plain ones).
-    /// If semicolons or tabs separate cells, a cell also begins after those. An apostrophe is
-    /// written before such characters, and before an apostrophe that would read as such a guard, so
-    /// that `unguarded` restores every text.
+    /// The text with an apostrophe, the guard, before each character that would make a spreadsheet
+    /// evaluate a cell. A name such as `=HYPERLINK("https://evil.example")` could otherwise act for
+    /// the operator who opens the file (OWASP, CSV injection). In some languages this includes
+    /// full-width signs.
+    ///
+    /// Where semicolons or tabs separate cells, a cell also begins after those. An apostrophe that
+    /// would read as a guard gets one too, so that `unguarded` restores every text.
     static func guarded(_ text: String) -> String { walked(text) { $0.append("'") } }
 
-    /// The text before `guarded` was applied.
+    /// The text as it was before `guarded`.
     static func unguarded(_ text: String) -> String { walked(text, atGuard: nil) }
 
-    /// `atGuard` writes the guard before a character that begins a cell and needs one; if it is
-    /// `nil`, the text has guards, which are removed.
+    /// Copies the text. `atGuard` writes a guard before each character that needs one. If it is
+    /// `nil`, the text already has guards, and they are removed.
     private static func walked(
         _ text: String, atGuard: ((inout String.UnicodeScalarView) -> Void)?
     ) -> String {
-        // Most texts contain neither.
+        // Most texts begin with a plain character and contain no separator.
         guard let first = text.utf8.first, !isPlain(first) || text.utf8.contains(where: isSeparator)
         else { return text }
         let scalars = Array(text.unicodeScalars)
@@ -90,8 +92,8 @@ enum CSV {
         return String(out)
     }
 
-    /// Whether a spreadsheet may evaluate a cell that begins like this. A line feed counts only at
-    /// the very beginning, since it ends most line breaks.
+    /// Whether a spreadsheet may evaluate a cell that begins with this character. A line feed
+    /// counts only at the beginning of the whole text, since most others are line breaks.
     private static func isFormula(_ scalar: Unicode.Scalar, isFirst: Bool) -> Bool {
         switch scalar {
         case "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}", "\t", "\r": true
@@ -100,7 +102,7 @@ enum CSV {
         }
     }
 
-    /// Whether no text that begins with this UTF-8 byte needs a guard.
+    /// Whether this UTF-8 byte begins no character that needs a guard at the start of a text.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte < 0x80 && byte > 0x20 && !"=+-@'".utf8.contains(byte)
     }
@@ -109,7 +111,7 @@ enum CSV {
         byte == 0x3B || byte == 0x09 || byte == 0x0D || byte == 0x0A
     }
 
-    /// Characters that may separate cells where the file is opened.
+    /// The characters that separate cells in the program that opens the file.
     private static let separators: Set<Unicode.Scalar> = [";", "\t", "\r", "\n"]
 
     private static func quoted(_ text: String) -> [UInt8] {

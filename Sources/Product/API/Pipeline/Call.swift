@@ -4,16 +4,17 @@ import JSON
 import Storage
 import Text
 
-/// A request that passed every check before the handler: its caller, tenant and valid input.
+/// A request that passed every check before the handler, with its caller, tenant and valid input.
 package struct Call: Sendable {
     package internal(set) var request: Request
     /// The percent-decoded values of the path's `{…}` parameters.
     package internal(set) var parameters: RouteParameters
-    /// The same for all calls.
+    /// The application, which is the same for all calls.
     package let application: Application
-    /// The position that a list's reads must include on a standby; `nil` if the primary answers.
+    /// The position in PostgreSQL's log that a standby must have reached to answer this call; `nil`
+    /// if the primary answers.
     var readPosition: ReadPosition?
-    /// When dispatch began. Handlers use no other clock.
+    /// The time when dispatch began. Handlers must not read another clock.
     package let now: Timestamp
     package internal(set) var principal: CallerPrincipal = .anonymous
     package internal(set) var resolvedTenant: ResolvedTenant?
@@ -21,11 +22,12 @@ package struct Call: Sendable {
     package internal(set) var input = Input()
     /// The query parameters, decoded by their declarations.
     package internal(set) var query = Input()
-    /// The result of the endpoint's `receive` for the body.
+    /// What the endpoint's `receive` stored of the body; `nil` if the endpoint has no `receive`.
     var received: ReceivedBody?
-    /// Identifies the list that a cursor belongs to: path, sort and filters.
+    /// The path, sort order and filters of the list, to which a cursor is bound.
     var listIdentity: String = ""
-    /// Set if the list is exported as a file; `page` and `list` then handle the file's next part.
+    /// The export of the list as a file; `nil` if a page was requested. If it is set, `page` and
+    /// `list` handle the next part of the file.
     var export: ListExport?
 
     /// A call starts anonymous, without tenant and input, which the dispatcher adds.
@@ -41,7 +43,8 @@ package struct Call: Sendable {
 
     package var database: Database { application.database }
 
-    /// The path's `{tenant}`. Throws if the path has none, which is an error in the declaration.
+    /// The tenant in the path. Throws if the path has no `{tenant}`, which is a fault in the
+    /// endpoint's declaration.
     package var tenant: ResolvedTenant {
         get throws {
             guard let resolvedTenant else { throw Problem.internalError }
@@ -49,38 +52,39 @@ package struct Call: Sendable {
         }
     }
 
-    /// A path parameter as a UUID. Other text names no object, so it is 404.
+    /// The UUID in a path parameter. Throws 404 for other text, since no object has such an id.
     package func id(_ name: String = "id") throws -> UUID {
         guard let id = parameters[name].flatMap({ UUID($0) }) else { throw Problem.notFound() }
         return id
     }
 
-    /// A path parameter as text. Throws if the path has no parameter of this name, which is an
-    /// error in the declaration.
+    /// The text of a path parameter. Throws if the path has no such parameter, which is a fault in
+    /// the endpoint's declaration.
     package func parameter(_ name: String) throws -> String {
         guard let value = parameters[name] else { throw Problem.internalError }
         return value
     }
 
-    /// The body of an endpoint that receives it in pieces.
+    /// The body in pieces, for an endpoint that receives it so.
     package var pieces: BodyStream { request.stream ?? BodyStream(request.body) }
 
-    /// `?dry_run=true`: the handler computes the result and writes nothing.
+    /// Whether the query has `dry_run=true`. The handler then computes the result and writes
+    /// nothing.
     package var isDryRun: Bool { query.flag("dry_run") }
 }
 
 extension Call {
-    /// The actor in the audit log for this call.
+    /// The actor that the audit log records for this call.
     package var actor: Actor {
         Actor(
             type: principal.kind.rawValue, id: principal.id?.description ?? "",
             name: principal.name, requestID: request.id, ip: request.remoteAddress)
     }
 
-    /// The scope of the path's tenant.
+    /// The database scope of the tenant in the path.
     package var scope: TenantScope { get throws { database.scope(try tenant.id) } }
 
-    /// The query for one page of a store, from `limit`, `cursor` and `sort`.
+    /// The query for one page of a list, from `limit`, `cursor` and `sort`.
     package func listQuery(defaultSort: String = "-created_at") throws -> ListQuery {
         let page = try page(defaultSort: defaultSort)
         let sort: ListQuery.Sort =
@@ -91,7 +95,7 @@ extension Call {
             case "last_sign_in_at": .lastSignIn
             default: .createdAt
             }
-        // An export has no total, so nothing is counted for it.
+        // An export shows no total, so nothing is counted for it.
         let counted = export != nil ? Total(0, exact: false) : page.after?.total
         return ListQuery(
             limit: page.limit, sort: sort, descending: page.descending,
@@ -101,7 +105,7 @@ extension Call {
 }
 
 extension Call {
-    /// The response with a page of a store.
+    /// The response with a page from the storage layer.
     func list<Row>(
         _ page: ListPage<Row>, _ histogram: ListHistogram? = nil,
         write: (Row, inout JSONWriter) -> Void
@@ -117,13 +121,13 @@ extension Call {
     }
 }
 
-/// Callers that are limited to their own objects.
+/// What callers may see who are limited to their own objects.
 extension Call {
-    /// The only user whose objects the caller reaches under this right; `nil` if the caller is not
-    /// limited.
+    /// The user to whose objects this right is limited for the caller; `nil` if it is not limited.
     func bound(_ right: Right) -> UUID? { Permissions.bound(principal.subject, right) }
 
-    /// Callers limited to their own objects get 404 for those of others.
+    /// Whether the caller may see the objects of this user. A caller who is limited to its own
+    /// objects gets 404 for others.
     func sees(_ user: UUID?) -> Bool {
         guard let own = bound(.readUsers) else { return true }
         return user == own
@@ -131,19 +135,19 @@ extension Call {
 }
 
 extension Call {
-    /// Throws 403 unless the caller covers the role of the user.
+    /// Throws 403 unless the caller has all rights of the user's role.
     func requireCover(of user: UserRow) throws {
         try principal.subject.requireCover(of: user.role, in: user.tenant)
     }
 }
 
-/// Why something expires earlier than was requested.
+/// The response member that states why something expires earlier than was requested.
 enum ExpiryReason {
     static let field = FieldShape.readOnly(
         "expires_at_reason", .enumeration(["maker"]), always: false,
         "Present if it expires together with the key that created it, earlier than requested.")
 
-    /// The member, if the end is that of the caller itself.
+    /// The member `expires_at_reason`, if `end` is the expiry of the caller itself; else none.
     static func members(of end: Timestamp, _ call: Call) -> [JSONValue.Member] {
         guard call.principal.subject.expiry == end else { return [] }
         return [.init("expires_at_reason", .string("maker"))]

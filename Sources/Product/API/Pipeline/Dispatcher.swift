@@ -6,23 +6,23 @@ import Runtime
 import Storage
 import Text
 
-/// Answers every API request, with one table of endpoints and one list of steps.
+/// Answers every API request. It has one table of endpoints and one list of steps.
 package struct Dispatcher: Sendable {
-    /// All endpoints, as declared.
+    /// All endpoints, as they were declared.
     package let endpoints: [Endpoint]
     let table: RouteTable<Endpoint>
     let application: Application
-    /// The caller of every request, whatever credential it carries; `nil` if credentials decide.
+    /// The caller of every request, regardless of its credential; `nil` if the credential decides.
     private let principal: CallerPrincipal?
-    /// Begins the traces of requests; `nil` if none is recorded.
+    /// Begins the traces of requests; `nil` if requests are not traced.
     private let tracer: Tracer?
     let exports: LongResponses
     let streams = LongResponses(.streams)
-    /// The last parts of the paths whose bodies are received in pieces, each with its leading
-    /// slash.
+    /// The last segments, each with its leading slash, of the paths whose bodies are received in
+    /// pieces.
     private let streamedEnds: [[UInt8]]
 
-    /// With a `principal`, every request has that caller: for the command line. Throws
+    /// If `principal` is set, it is the caller of every request; the command line uses this. Throws
     /// `RouteError` for a malformed or conflicting declaration.
     package init(
         endpoints: [Endpoint], application: Application, principal: CallerPrincipal? = nil,
@@ -44,7 +44,8 @@ package struct Dispatcher: Sendable {
         self.exports = LongResponses(exports)
     }
 
-    /// The steps in the order of their refusals. A step responds early or stores its result.
+    /// The steps, in the order in which they may refuse a request. A step returns a response, or
+    /// stores its result in the exchange.
     private static let steps: [Step] = [
         { try await $0.head(&$1) },  // 400, 413
         { try await $0.origin(&$1) },  // 403; a preflight is answered here
@@ -58,7 +59,7 @@ package struct Dispatcher: Sendable {
         { try await $0.handle(&$1) },  // 409, 412 and the response, stored if idempotent
     ]
 
-    /// Never throws: every error becomes a problem document.
+    /// The response to a request. An error becomes a problem document, so this never throws.
     package func respond(to request: Request) async -> Response {
         guard let trace = tracer?.begin(request) else {
             return await respond(to: request, by: Self.steps)
@@ -68,8 +69,8 @@ package struct Dispatcher: Sendable {
         }
     }
 
-    /// The response to a request that is not processed because its body is too large or truncated.
-    /// It has the CORS fields, so that an allowed page can read it.
+    /// The response to a request whose body is too large or incomplete, and which is therefore not
+    /// processed. It has the CORS fields, so that an allowed page can read it.
     package func refuse(_ request: Request, as error: HTTPError) async -> Response {
         let problem = Self.problem(error)
         return await respond(
@@ -89,9 +90,9 @@ package struct Dispatcher: Sendable {
         return Problem(code, error.detail, status: error.status)
     }
 
-    /// Whether a request may proceed, as far as this is known before its body: checks its path,
-    /// origin, credential and rights. `nil` if it may; else the refusal. The credential of a hook
-    /// may be a signature over the body, so it is checked later.
+    /// Checks a request before its body is read: its path, origin, credential and rights. Returns
+    /// the refusal, or `nil` if the request may proceed. A hook's credential may be a signature
+    /// over the body, so it is checked later.
     package func precheck(_ request: Request) async -> Response? {
         let answer = await respond(
             to: request,
@@ -147,8 +148,8 @@ package struct Dispatcher: Sendable {
                 problem = self.problem(for: error, &exchange)
             }
         }
-        // The object was already deleted, possibly by a concurrent request: wait for that
-        // invalidation first.
+        // The object is already deleted, perhaps by a concurrent request. Wait until all replicas
+        // have acknowledged that deletion.
         if problem.status == 404, exchange.isHandled, exchange.endpoint?.access != .open,
             exchange.call.request.method == .delete
         {
@@ -163,13 +164,14 @@ package struct Dispatcher: Sendable {
             ?? problem.response(requestID: exchange.problemID)
     }
 
-    /// The largest of all endpoints' limits; 0 if no endpoint receives its body in pieces.
+    /// The largest body limit, in bytes, of all endpoints that receive their body in pieces; 0 if
+    /// there are none.
     package var longestStreamedBody: Int {
         endpoints.map { if case .stream = $0.body { $0.maxBody } else { 0 } }.max() ?? 0
     }
 
-    /// The limit, in bytes, of a POST body that the handler receives in pieces; `nil` if it does
-    /// not. The path is as sent.
+    /// The limit in bytes of a POST body that the handler receives in pieces; `nil` if this path's
+    /// handler does not. The path is in the encoded form of the request.
     package func streamedBody(_ path: UnsafeBufferPointer<UInt8>) -> Int? {
         guard streamedEnds.contains(where: { path.suffix($0.count).elementsEqual($0) }),
             let endpoint = table.match(String(decoding: path, as: UTF8.self))?.value(for: .post),
@@ -178,8 +180,8 @@ package struct Dispatcher: Sendable {
         return endpoint.maxBody
     }
 
-    /// An unknown error is a fault of the server: it is logged in full and answered without
-    /// details.
+    /// The problem document for an error. An unknown error is a fault of the server, which is
+    /// logged in full and answered without details.
     func problem(for error: any Error, _ exchange: inout Exchange) -> Problem {
         if let problem = error as? Problem {
             exchange.fault = problem.cause
@@ -187,14 +189,14 @@ package struct Dispatcher: Sendable {
             return problem
         }
         if let refused = error as? HTTPError { return Self.problem(refused) }
-        // The client has gone, so this answer is never read.
+        // The client has disconnected, so nobody reads this answer.
         if error is BodyLost { return Problem(.invalidRequest, "The body ended too early.") }
         if var problem = Problem(error) {
             if problem.status >= 500 { exchange.fault = "\(error)" }
             if problem.status == 503 {
                 exchange.outage = problem.code == .commitUnknown ? .commitUnknown : .database
             }
-            // A request that only reads changed nothing, whatever the outcome.
+            // A request that only reads has changed nothing, even if its commit is in doubt.
             if problem.code == .commitUnknown, exchange.isSafe { problem = .unavailable }
             return problem
         }
@@ -202,11 +204,12 @@ package struct Dispatcher: Sendable {
         return .internalError
     }
 
-    /// Prepares the response that is sent when the request's time is over.
+    /// Prepares the response that is sent if the request exceeds its time limit.
     func nameLateForm(of exchange: Exchange) {
         let form = exchange.call.request.lateForm
         var exchange = exchange
-        // The form must not contain itself, which would be a reference cycle.
+        // The copy of the exchange must not refer to the form that refers to it: that would be a
+        // reference cycle.
         exchange.call.request.lateForm = nil
         form?.set { [exchange] mayHaveWritten in
             let problem: Problem =
@@ -221,8 +224,8 @@ package struct Dispatcher: Sendable {
 
     /// Adds the header fields that every response has, including refusals.
     private func finish(_ response: inout Response, _ exchange: Exchange) {
-        // A page that may not send cookies must not receive one either: otherwise it could sign its
-        // visitors in as another user.
+        // A page that may not send cookies must not be able to set them: it could sign its visitors
+        // in as another user.
         let names = exchange.originFields.map(\.name)
         if names.contains("access-control-allow-origin"),
             !names.contains("access-control-allow-credentials")
@@ -245,7 +248,8 @@ typealias Step = @Sendable (Dispatcher, inout Exchange) async throws -> Response
 
 /// The steps of `Dispatcher.steps`, in their order.
 extension Dispatcher {
-    /// These checks precede the origin's, but an allowed page must be able to read their errors.
+    /// Adds what every response needs, before the origin is checked, and makes the first checks. An
+    /// allowed page can read their errors.
     func head(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         let request = exchange.call.request
@@ -287,7 +291,8 @@ extension Dispatcher {
             fields: [allow])
     }
 
-    /// Completes "There is no such path" with the intended path, if it can be guessed.
+    /// Text that follows "There is no such path" and names the path that was probably meant; empty
+    /// if there is none.
     private func hint(_ path: String) -> String {
         let bare = path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
         let meant = [bare, "/v1" + bare].first { !sameBytes($0, path) && table.match($0) != nil }
@@ -307,14 +312,14 @@ extension Dispatcher {
         return try await application.authenticator.principal(of: request)
     }
 
-    /// The same for a call that continues: it is neither counted as a use of the credential nor
-    /// limited.
+    /// The caller of a request that takes long, checked again. The check neither counts as a use of
+    /// the credential nor against its rate limit.
     func continuingCaller(of request: Request) async throws -> CallerPrincipal {
         if let principal { return principal }
         return try await application.authenticator.uncounted.principal(of: request)
     }
 
-    /// Repeats `authenticate`, `tenant` and `permit` for a request that continues.
+    /// Repeats `authenticate`, `tenant` and `permit` for a request that takes long.
     func recheck(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint, endpoint.access != .open, !endpoint.hook else {
             return nil
@@ -325,13 +330,14 @@ extension Dispatcher {
         return try permit(&exchange)
     }
 
-    /// A tenant of others, an unknown tenant and an id that is not a UUID all get the same 404. A
-    /// credential of the platform without the right, and any other credential at an endpoint of the
-    /// platform, is refused before any look-up: otherwise 403 and 404 would reveal what exists.
+    /// Finds the path's tenant. A tenant of others, an unknown tenant and an id that is not a UUID
+    /// all give the same 404. A credential that lacks the right in every tenant is refused before
+    /// any look-up: otherwise 403 and 404 would reveal which tenants exist. This concerns the
+    /// platform's credentials, and all credentials at endpoints of the platform.
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if exchange.call.principal.platform || endpoint.isOutsideTenants {
-            // The caller's rights are the same in every tenant.
+            // The rights of such a caller are the same in every tenant, so any id will do.
             let anyTenant = exchange.call.parameters["tenant"].map { _ in UUID(high: 0, low: 0) }
             if let refusal = endpoint.access.refusal(exchange.call.principal, in: anyTenant) {
                 throw refusal
@@ -352,8 +358,9 @@ extension Dispatcher {
         return nil
     }
 
-    /// The tenant with this id or slug; `nil` is 404. While a tenant is suspended, its own
-    /// credentials are refused; the platform's can still read and manage it.
+    /// The tenant with this id or slug; `nil` if the caller may not know of it. Throws for a
+    /// credential of a suspended tenant; a credential of the platform can still read and manage the
+    /// tenant.
     private func resolve(
         _ idOrSlug: String, for principal: CallerPrincipal
     ) async throws -> ResolvedTenant? {
@@ -449,8 +456,9 @@ extension Dispatcher {
         return try await receiving(receive, &exchange) { try await answer(endpoint, &$0) }
     }
 
-    /// A failure while the pieces of a response are sent cuts the response, and is logged in a
-    /// second line: the first one states that the response had begun.
+    /// The response with errors logged that occur while its pieces are sent. Such an error closes
+    /// the connection. It is logged in a second line, since the first line was written when the
+    /// response began.
     private func noting(_ response: Response, _ exchange: Exchange) -> Response {
         guard case .stream(let next) = response.body else { return response }
         var noted = response
@@ -487,10 +495,10 @@ extension Dispatcher {
         }
     }
 
-    /// Throws 400 if a JSON body was announced and is missing, or if it is the whole value of a
-    /// PUT: an empty text is not JSON (RFC 8259 section 2), and a body that was lost on the way
-    /// must not act as `{}` would. For an action on one object (`…/{id}/revoke`) the path is
-    /// sufficient; clients send the media type with each call.
+    /// Throws 400 if the body is empty although the request announces a JSON body, or is a PUT. An
+    /// empty text is not JSON (RFC 8259 section 2), and a body that was lost on the way must not
+    /// act as `{}`. An action on one object (`…/{id}/revoke`) needs no body, and clients send the
+    /// media type with each call.
     private static func checkPresence(_ exchange: Exchange, _ endpoint: Endpoint) throws {
         let request = exchange.call.request
         guard case .json(let shape) = endpoint.body, request.body.isEmpty,
@@ -507,8 +515,8 @@ extension Dispatcher {
         (request.first("content-type") ?? "").prefix { $0 != ";" }.trimmingSpaces.lowercased()
     }
 
-    /// Checks the type only if there is a body. Parameters of the type (`; charset=utf-8`) do not
-    /// matter.
+    /// Throws 415 for a body of another media type than the endpoint's. Parameters of the type (`;
+    /// charset=utf-8`) do not matter.
     private static func checkMediaType(of request: Request, _ endpoint: Endpoint) throws {
         guard !request.body.isEmpty || request.stream != nil, request.method != .get,
             request.method != .head
@@ -542,14 +550,14 @@ extension Dispatcher {
     }
 }
 
-/// A body that arrived in pieces and was stored as it arrived.
+/// What was stored of a body that arrived in pieces.
 package struct ReceivedBody: Sendable {
-    /// The id under which it is stored.
+    /// The id under which the body's rows are stored.
     var id: UUID
     var rows: Int
     /// Notes on the body as a whole.
     var notes: [String]
-    /// Removes what no handler used.
+    /// Deletes what was stored, if no handler has used it.
     var discard: @Sendable () async throws -> Void
 
     init(
@@ -564,9 +572,10 @@ package struct ReceivedBody: Sendable {
 }
 
 extension Dispatcher {
-    /// Receives the body, answers as if it had arrived in one piece, and removes what was not used,
-    /// since the answer may be a stored one. Under an idempotency key, the body's digest represents
-    /// it. Receiving a body may take long, so the caller is checked again afterwards.
+    /// Receives the body in pieces, and then answers as if it had arrived whole. Afterwards it
+    /// deletes what no handler used, since the answer may be a stored one. For an idempotency key,
+    /// the body is represented by its digest. Receiving may take long, so the caller is checked
+    /// again after it.
     func receiving(
         _ receive: Endpoint.Receive, _ exchange: inout Exchange,
         _ answer: (inout Exchange) async throws -> Response

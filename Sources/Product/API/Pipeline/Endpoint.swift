@@ -2,9 +2,10 @@ import Domain
 import HTTP
 import Storage
 
-/// A declaration that routes, checks, decodes and documents requests.
+/// An API endpoint. The declaration is used to route, check, decode and document its requests.
 package struct Endpoint: Sendable {
-    /// Runs after all checks. Throws `Problem`, or a failure of the storage layer.
+    /// A function that answers a request after all checks. It throws `Problem`, or a failure of the
+    /// storage layer.
     package typealias Handler = @Sendable (Call) async throws -> Response
 
     /// What the request body must be.
@@ -15,21 +16,22 @@ package struct Endpoint: Sendable {
         case json(ObjectShape)
         /// One of these media types; the handler reads `call.request.body`.
         case raw([String])
-        /// The same, but the handler receives the body in pieces, by `call.pieces`. gzip is
-        /// accepted. The method is POST.
+        /// One of these media types. The handler receives the body in pieces, by `call.pieces`.
+        /// gzip is accepted. The method must be POST.
         case stream([String])
     }
 
     /// How the endpoint treats the `If-Match` field (RFC 9110, section 13.1.1).
     package enum IfMatch: Sendable {
         case ignored
-        /// The handler calls `call.requireMatch(_:)`, which throws 412.
+        /// The field is checked if it is present: the handler calls `call.requireMatch(_:)`, which
+        /// throws 412.
         case honoured
-        /// A missing field is 428.
+        /// The field is required; without it, the response is 428.
         case required
     }
 
-    /// The GET endpoint also answers HEAD.
+    /// The HTTP method. An endpoint for GET also answers HEAD.
     package var method: Method
     /// A pattern with `{name}` parameters, such as `/v1/tenants/{tenant}`.
     package var path: String
@@ -40,55 +42,57 @@ package struct Endpoint: Sendable {
     /// One line in the OpenAPI document.
     package var summary: String
     package var access: Access
-    /// Undeclared parameters are refused, unless `isForeign` is set.
+    /// The query parameters. Others are refused, unless `isForeign` is set.
     package var query: [QueryParameter]
     package var body: Body
     /// The responses in the OpenAPI document.
     package var answers: [Answer]
-    /// Problem codes beyond those that every endpoint can have.
+    /// The problem codes that this endpoint can have, besides those that every endpoint can have.
     package var problems: [Code]
     package var idempotent: Bool
     package var ifMatch: IfMatch
-    /// The response contains a one-time secret, so a stored copy must be encrypted.
+    /// Whether the response contains a one-time secret, so that a stored copy must be encrypted.
     package var secret: Bool
-    /// Problem bodies have no request id, so that a retry gets a byte-equal response.
+    /// Whether the endpoint is a hook. Its problem bodies have no request id, so that a retry gets
+    /// exactly the same response.
     package var hook: Bool
-    /// The endpoint implements another system's contract: the handler reads the query, which the
-    /// OpenAPI document omits.
+    /// Whether the endpoint implements another system's contract. Its handler reads the query
+    /// itself, and the OpenAPI document omits the query.
     package var isForeign = false
-    /// The response is sent as things happen: its streams are counted, and the caller is checked
-    /// again before each piece.
+    /// Whether the response is a stream of events, each sent when it occurs. The number of streams
+    /// is limited, and the caller is checked again before each piece.
     package var isStream = false
-    /// A standby database may answer if the request contains a position. For a GET of many rows
-    /// that decides nothing and that no change is conditional on.
+    /// Whether a standby database may answer if the request contains a position. This is for a GET
+    /// of many rows, on which no decision and no conditional change is based.
     package var mayLag: Bool
-    /// A document that pages of every origin may read, without credentials.
+    /// Whether pages of every origin may read the response, without credentials.
     package var isPublicDocument = false
-    /// The limit of the body in bytes. A larger body is 413.
+    /// The maximum size of the body in bytes. A larger body gets 413.
     package var maxBody: Int
-    /// The time from the request's last byte to its response's first. After it the answer is 503.
+    /// The time limit from the last byte of the request to the first byte of the response. After
+    /// it, the response is 503.
     package var time: Duration
-    /// Whether only the platform may call the endpoint and its path names no tenant.
+    /// Whether only the platform may call the endpoint, and its path contains no tenant.
     var isOutsideTenants: Bool {
         if case .platform = access { !path.hasPrefix("/v1/tenants/{tenant}") } else { false }
     }
-    /// The default for an endpoint. `hookTime` is the default for a hook, whose caller waits 5
-    /// seconds and may retry within them.
+    /// The default time limit of an endpoint.
     package static let ordinaryTime: Duration = .seconds(5)
-    /// Half of the 5 seconds that Cognito waits, so that one retry fits.
+    /// The default time limit of a hook: half of the 5 seconds for which Cognito waits, so that one
+    /// retry is possible.
     package static let hookTime: Duration = .milliseconds(2500)
-    /// Whether the path's object exists. It is called only before a 403, 415 or 422, since 404
-    /// takes precedence over them. A successful request does not pay for it, because the handler
-    /// finds out itself.
+    /// Whether the object in the path exists. It is called only before a 403, 415 or 422, since a
+    /// 404 takes precedence over them. For other requests the handler itself finds out.
     package var exists: (@Sendable (Call) async throws -> Bool)?
     package typealias Receive = @Sendable (Call) async throws -> ReceivedBody
-    /// Reads a body that arrives in pieces, before the idempotency key is checked. Its result is
-    /// the handler's `call.received`.
+    /// Stores a body that arrives in pieces, before the idempotency key is checked. The handler
+    /// gets the result as `call.received`.
     package var receive: Receive?
     /// Answers the request. Runs at most once for each idempotency key.
     package var handle: Handler
 
-    /// If `time` is `nil`, it is `hookTime` for a hook, else `ordinaryTime`. `maxBody` is in bytes.
+    /// If `time` is `nil`, the time limit is `hookTime` for a hook, and `ordinaryTime` for every
+    /// other endpoint. `maxBody` is in bytes.
     package init(
         _ method: Method, _ path: String, id: String, tag: String, summary: String,
         access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
@@ -122,7 +126,7 @@ package struct Endpoint: Sendable {
         self.handle = handle
     }
 
-    /// Runs the handler with the call's read position.
+    /// Runs the handler, with reads at the call's read position.
     func answer(_ call: Call) async throws -> Response {
         guard let position = call.readPosition else { return try await handle(call) }
         return try await ReadPosition.$current.withValue(position) { try await handle(call) }
@@ -131,15 +135,15 @@ package struct Endpoint: Sendable {
 
 /// A documented response.
 package struct Answer: Sendable {
-    /// The case determines the media type: JSON, or one of the types of `other`.
+    /// The content of the body. It determines the media type: JSON, or one of the types of `other`.
     package enum Content: Sendable {
         case none
         case object(ObjectShape)
-        /// `{"items", "next_cursor", "total"}` with such objects, and `histogram` where it is
-        /// offered.
+        /// `{"items", "next_cursor", "total"}` with items of this shape; also `histogram` if
+        /// `hasHistogram` is true.
         case list(ObjectShape, hasHistogram: Bool = false)
         case other([String])
-        /// Problem documents with these codes, whatever status they have elsewhere.
+        /// A problem document with one of these codes, whatever their default status is.
         case problem([Code])
     }
 

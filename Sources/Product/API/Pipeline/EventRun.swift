@@ -2,8 +2,8 @@ import HTTP
 import Synchronization
 import Text
 
-/// A response whose pieces are sent as things happen. It counts as a stream, and its caller is
-/// checked again before each piece.
+/// A response that is a stream of events, each sent when it occurs. It counts against the limit of
+/// streams, and its caller is checked again before each piece.
 final class EventRun: Sendable {
     private let dispatcher: Dispatcher
     private let slot: LongResponses.Place
@@ -31,8 +31,8 @@ final class EventRun: Sendable {
         self.exchange = Mutex(exchange)
     }
 
-    /// An empty piece only gives an opportunity to check; if it were sent, it would end the
-    /// response.
+    /// The next piece of the stream; `nil` at its end. An empty piece only causes a check of the
+    /// caller. It is not sent, since it would end the response.
     private func next() async throws -> [UInt8]? {
         while let piece = try await pieces() {
             guard try await isAdmitted() else { return nil }
@@ -41,8 +41,8 @@ final class EventRun: Sendable {
         return nil
     }
 
-    /// False when the stream has reached its time limit. Throws if the caller may no longer read,
-    /// which cuts the stream.
+    /// Whether the stream may continue; false after its time limit. Throws if the caller may no
+    /// longer read, which closes the connection.
     private func isAdmitted() async throws -> Bool {
         var exchange = exchange.withLock { $0 }
         let limit = dispatcher.streams.limits.seconds

@@ -2,7 +2,7 @@ import HTTP
 import Storage
 import Text
 
-/// A request on its way through the steps, with their results.
+/// A request during dispatch, with the results of the steps so far.
 struct Exchange {
     var call: Call
     let match: RouteMatch<Endpoint>?
@@ -10,10 +10,11 @@ struct Exchange {
     var isPastTenant = false
     var isHandled = false
     var fault: String?
-    /// Whether the problem that is answered was foreseen.
+    /// Whether the response is a 5xx that an app's contract requires although the server has no
+    /// fault.
     var isForeseen = false
     var outage: Outage?
-    /// What the handler committed; `nil` if no position is needed.
+    /// The commits of the handler; `nil` if the response needs no position.
     var commits: OwnCommits?
 
     init(call: Call, match: RouteMatch<Endpoint>?) {
@@ -28,8 +29,8 @@ struct Exchange {
     /// Whether the request only reads (RFC 9110 section 9.2.1).
     var isSafe: Bool { [.get, .head, .options].contains(call.request.method) }
 
-    /// Whether the request is an action on one object (`…/{id}/revoke`) rather than an addition to
-    /// a list.
+    /// Whether the request is an action on one object (`…/{id}/revoke`), and not the creation of an
+    /// object in a list.
     var isVerb: Bool {
         guard call.request.method == .post, match?.value(for: .get) == nil,
             let parts = endpoint?.path.split(separator: "/"), parts.count > 1
@@ -37,13 +38,15 @@ struct Exchange {
         return parts[parts.count - 2].utf8.first == UInt8(ascii: "{")
     }
 
-    /// The time limit. A page waits for the response to its preflight.
+    /// The time limit of the request. A preflight has a shorter one, since a page waits for it
+    /// before its own request.
     var time: Duration {
         if call.request.method == .options { return Endpoint.hookTime }
         return endpoint?.time ?? Endpoint.ordinaryTime
     }
 
-    /// The request id in problem bodies; `nil` if retries must be byte-equal.
+    /// The request id that problem bodies contain; `nil` for a hook, whose retries must get exactly
+    /// the same response.
     var problemID: String? { endpoint?.hook == true ? nil : call.request.id }
 
     func record(_ status: Int, took end: Timestamp, since start: Timestamp) -> RequestRecord {
@@ -61,7 +64,7 @@ struct Exchange {
         return record
     }
 
-    /// The first two parts of a path, at most 64 characters.
+    /// The first two segments of a path, at most 64 characters.
     private static func beginning(of path: String) -> String {
         let parts = path.split(separator: "/", maxSplits: 2).prefix(2)
         return String(("/" + parts.joined(separator: "/")).unicodeScalars.prefix(64))

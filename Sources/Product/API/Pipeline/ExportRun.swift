@@ -3,8 +3,8 @@ import JSON
 import Synchronization
 import Text
 
-/// Fetches one page after another, each when the previous one has been sent, so that no database
-/// resource is held while a slow client reads.
+/// Exports a list as a file. It fetches each page only when the previous one has been sent, so that
+/// a slow client occupies no database connection.
 final class ExportRun: Sendable {
     private struct State {
         var exchange: Exchange
@@ -20,7 +20,7 @@ final class ExportRun: Sendable {
     private let slot: LongResponses.Place
     private let state: Mutex<State>
 
-    /// Fetches the first page, so that a refusal is a normal response.
+    /// Begins an export and fetches the first page, so that a refusal is still a normal response.
     static func begin(
         _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, by dispatcher: Dispatcher
     ) async throws -> ExportRun {
@@ -51,8 +51,8 @@ final class ExportRun: Sendable {
         return response
     }
 
-    /// A name such as `users-acme-2026-11-22.csv`. Its parts consist of letters, digits and
-    /// hyphens.
+    /// The name of the file, such as `users-acme-2026-11-22.csv`. It contains only letters, digits,
+    /// hyphens and the dot.
     private var fileName: String {
         let call = state.withLock { $0.exchange.call }
         let list = endpoint.path.split(separator: "/").last { $0.first != "{" } ?? "list"
@@ -61,8 +61,8 @@ final class ExportRun: Sendable {
         return parts.joined(separator: "-") + "." + export.format.fileExtension
     }
 
-    /// The next piece; `nil` after the last. An error cuts the connection, so that the client does
-    /// not take a part for the whole.
+    /// The next part of the file; `nil` after the last. An error closes the connection, so that the
+    /// client can tell that the file is incomplete.
     private func next() async throws -> [UInt8]? {
         let first = state.withLock { state in
             defer { state.first = nil }
@@ -85,9 +85,9 @@ final class ExportRun: Sendable {
         return lines
     }
 
-    /// The call, after checking again, before each page, that its origin is allowed and that its
-    /// credential still has the same rights: with fewer rights the rest would have fewer rows, and
-    /// the file would look complete.
+    /// The call for the next page. Throws unless its origin is still allowed and its credential has
+    /// the same rights as before. With fewer rights, the other pages would lack rows, and the file
+    /// would look complete.
     private func admitted() async throws -> Call {
         var exchange = state.withLock { $0.exchange }
         let now = dispatcher.application.now
@@ -98,8 +98,8 @@ final class ExportRun: Sendable {
         return exchange.call
     }
 
-    /// Writes a second log line for this request. The first one recorded that its response had
-    /// begun.
+    /// Writes a second log line for this request, with the error. The first line was written when
+    /// the response began.
     private func record(_ error: any Error) {
         var exchange = state.withLock { $0.exchange }
         let status = dispatcher.problem(for: error, &exchange).status
@@ -110,7 +110,8 @@ final class ExportRun: Sendable {
 }
 
 extension Dispatcher {
-    /// Checks the origin, the credential and the rights again for a response that continues.
+    /// Checks the origin, the credential and the rights of a request again while its response is
+    /// being sent.
     func readmit(_ exchange: inout Exchange) async throws {
         _ = try await origin(&exchange)
         let principal = try await continuingCaller(of: exchange.call.request)
@@ -126,14 +127,14 @@ extension CallerPrincipal {
     fileprivate func hasRights(of other: CallerPrincipal) -> Bool {
         var renamed = other
         renamed.name = name
-        // What is left of a key's limit is no right, and a repeated check does not count.
+        // The remainder of a rate limit is not a right, and the repeated check does not compute it.
         renamed.rateLimit = rateLimit
         return self == renamed
     }
 }
 
-/// A list that is exported as a file: its current position, and its items as lines. Every list of
-/// the API can be exported; the code that creates its pages does not know about it.
+/// The state of a list that is exported as a file: the position reached, and the lines of the
+/// current page. Every list can be exported; the code that creates its pages is the same.
 final class ListExport: Sendable {
     private struct Progress {
         var after: Cursor?
@@ -147,7 +148,7 @@ final class ListExport: Sendable {
     private let columns: [CSVColumn]
     private let progress = Mutex(Progress())
 
-    /// `nil` if the endpoint is not a list, or if a page of JSON is requested.
+    /// `nil` if the endpoint is not a list, or if the request is for a page as JSON.
     init?(_ endpoint: Endpoint, for request: Request) {
         guard let shape = endpoint.listedShape, let format = ExportFormat.asked(by: request) else {
             return nil
@@ -156,7 +157,8 @@ final class ListExport: Sendable {
         columns = format == .csv ? CSVColumn.all(of: shape) : []
     }
 
-    /// Refuses `limit` and `cursor`, since the file is the whole list.
+    /// The errors for `limit` and `cursor` in the query of an export. Both are refused, since the
+    /// file is the whole list.
     static func faults(_ query: Input) -> [FieldError] {
         ["limit", "cursor"].filter { query.has($0) }.map {
             FieldError(
@@ -165,12 +167,12 @@ final class ListExport: Sendable {
         }
     }
 
-    /// The cursor of the next page.
+    /// The cursor of the next page; `nil` before the first page and after the last.
     var after: Cursor? { progress.withLock { $0.after } }
     var rows: Int { progress.withLock { $0.rows } }
     var isWhole: Bool { progress.withLock { $0.isWhole } }
 
-    /// Returns the most recent page and forgets it; `nil` if the handler provided none.
+    /// Returns the lines of the current page and removes them; `nil` if the handler added no page.
     func take() -> [UInt8]? {
         progress.withLock { progress in
             defer { progress.lines = nil }
@@ -178,7 +180,8 @@ final class ListExport: Sendable {
         }
     }
 
-    /// Adds the items of a page. `next` is set if more follow.
+    /// Adds the items of a page. `next` is the cursor of the next page; `nil` if this is the last
+    /// one.
     func give<Items: Collection>(
         _ items: Items, next: Cursor?, write: (Items.Element, inout JSONWriter) -> Void
     ) {
@@ -192,7 +195,8 @@ final class ListExport: Sendable {
                 json.withBytes { lines += $0 }
                 lines.append(UInt8(ascii: "\n"))
             case .csv:
-                // If an item cannot be parsed, the page has no lines, and the file is cut.
+                // If an item cannot be parsed, the page has no lines. The export then fails and
+                // closes the connection.
                 guard let value = try? JSONValue(parsing: json.bytes) else { return }
                 lines += CSV.line(value, columns)
             }
@@ -238,7 +242,8 @@ enum ExportFormat: Sendable, CaseIterable {
 
     var fileExtension: String { self == .csv ? "csv" : "ndjson" }
 
-    /// `nil` for a page of JSON, also for `*/*` and for unknown types.
+    /// The format that `Accept` requests; `nil` for a page as JSON. Also `nil` for `*/*` and for
+    /// unknown types.
     static func asked(by request: Request) -> ExportFormat? {
         let accepted = request.all("accept")
         guard !accepted.isEmpty else { return nil }
@@ -248,25 +253,27 @@ enum ExportFormat: Sendable, CaseIterable {
     }
 }
 
-/// The limits of exports, or of other responses that take long.
+/// The limits of exports or of other responses that take long.
 package struct ExportLimits: Sendable {
-    /// The noun for what is counted, for error texts.
+    /// What the limits count, as a noun in the plural for error texts.
     var noun = "exports"
-    /// The limit of rows in one export. A longer one is cut off.
+    /// The maximum number of rows in an export. A longer one is cut off with an error.
     package var rows = 10_000_000
-    /// Concurrent exports on this replica. Each requests the next page as soon as the previous one
-    /// is sent.
+    /// The maximum number of concurrent exports on this replica. An export reads the next page as
+    /// soon as the previous one is sent.
     package var atOnce = 8
-    /// The limit for one credential; `ofOneTenant` is the limit for all credentials of a tenant.
+    /// The maximum number of concurrent exports of one credential. `ofOneTenant` is the maximum for
+    /// all credentials of a tenant.
     package var ofOneCaller = 2
     package var ofOneTenant = 4
-    /// The time limit in seconds, since a slow client occupies a slot.
+    /// The maximum duration of an export in seconds. A slow client would otherwise occupy a slot
+    /// for too long.
     package var seconds: Int64 = 3600
 
     package init() {}
 
-    /// The limits of event streams. Each queries the database once a second and ends after ten
-    /// minutes; its client then connects again.
+    /// The limits of event streams. A stream reads from the database once a second and ends after
+    /// ten minutes. Its client then connects again.
     static var streams: ExportLimits {
         var limits = ExportLimits()
         limits.noun = "streams"
@@ -276,14 +283,15 @@ package struct ExportLimits: Sendable {
     }
 }
 
-/// The exports, or other responses that take long, that are in progress.
+/// The responses in progress that take long, exports or streams. It limits their number.
 struct LongResponses: Sendable {
-    /// Held while the response is sent.
+    /// The slots that a response occupies until it has been sent.
     typealias Place = [InFlight<UUID?>.Slot]
 
     let limits: ExportLimits
     private let callers: InFlight<UUID?>
-    /// By tenant. The platform has no limit of its own, so its callers count each for itself.
+    /// The responses in progress for each tenant. The platform as a whole has no limit; there each
+    /// caller counts separately.
     private let tenants: InFlight<UUID?>
 
     init(_ limits: ExportLimits) {
@@ -292,7 +300,8 @@ struct LongResponses: Sendable {
         tenants = InFlight(perKey: limits.ofOneTenant, total: limits.atOnce)
     }
 
-    /// Throws 429 if the caller or its tenant has reached its limit, and 503 if the replica has.
+    /// Reserves slots for a response. Throws 429 if the caller or its tenant has reached its limit,
+    /// and 503 if the replica has.
     func take(for principal: CallerPrincipal) throws(Problem) -> Place {
         guard let caller = try? callers.enter(principal.id) else {
             throw Self.enough("\(limits.ofOneCaller) of your \(limits.noun) are running")

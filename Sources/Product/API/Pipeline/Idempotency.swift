@@ -4,7 +4,8 @@ import Storage
 import Text
 
 extension Dispatcher {
-    /// Runs the handler once for the claim. A repeated claim gets the stored response.
+    /// Runs the handler once for this use of an idempotency key. A repeated request gets the stored
+    /// response.
     func once(
         _ claim: IdempotencyClaim, _ endpoint: Endpoint, _ exchange: inout Exchange
     ) async throws -> Response {
@@ -39,9 +40,11 @@ extension Dispatcher {
         } catch {
             await change.rollback()
             let problem = self.problem(for: error, &exchange)
-            // A write that may have happened must not be repeated, so the claim stays in progress.
+            // The write may have been committed, so it must not be repeated. The key remains in
+            // progress.
             if problem.code == .commitUnknown { throw problem }
-            // The client sends the same request again after the step-up.
+            // The client repeats the request with the same key after the step-up, so the key is
+            // released.
             if problem.code == .stepUpRequired {
                 try await store.abandon(claim)
                 throw problem
@@ -59,8 +62,8 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// The response as it is stored: status, lines of header fields, an empty line, the body. `nil`
-    /// if the response is not stored.
+    /// The bytes to store for a response: the status, the header fields line by line, an empty line
+    /// and the body. `nil` for a response that is not stored.
     var keptBytes: [UInt8]? {
         guard (200..<300).contains(status) || (400..<500).contains(status), status != 401,
             status != 429
@@ -93,37 +96,37 @@ extension Response {
     }
 }
 
-/// One use of an `Idempotency-Key`. The store has only digests, never the key itself: the key
-/// decrypts stored responses that contain a secret.
+/// A request's use of an `Idempotency-Key`. The database stores only a digest of the key, since the
+/// key decrypts stored responses that contain a secret.
 struct IdempotencyClaim: Sendable {
-    /// The id of this use: two requests with the same key are two claims.
+    /// The id of this use. Two requests with the same key have different ids.
     var id = UUID.random()
     var principal: CallerPrincipal
     var tenant: UUID?
-    /// Part of the claim's identity.
+    /// The method of the request. The same key with another method is a different use.
     var method: Method
-    /// The path with the query, since a dry run is a different request.
+    /// The path with the query. A dry run, for example, is a different request.
     var path: String
-    /// 1 to 255 printable ASCII characters.
+    /// The value of the header field: 1 to 255 printable ASCII characters.
     var key: String
-    /// The body, compared by digest: another body with the same key is a `.mismatch`.
+    /// The body, which is compared by its digest. Another body with the same key is a `.mismatch`.
     var body: [UInt8]
 
-    /// The answer of `ResponseStore.begin`.
+    /// The result of `ResponseStore.begin`.
     enum State: Sendable {
-        /// The caller may run the request; `complete` or `abandon` follows.
+        /// The key is new: the caller runs the request, and then calls `complete` or `abandon`.
         case fresh
-        /// The stored response.
+        /// The request is a repetition. The value is the stored response.
         case replay([UInt8])
         case inProgress
-        /// The key was used with another body.
+        /// The key was used with another body before.
         case mismatch
         /// The caller has reached its limit of stored responses. `retryAfter` is the number of
         /// seconds until some of them expire.
         case overQuota(retryAfter: Int64)
     }
 
-    /// `nil` if there is no key.
+    /// `nil` if the request has no idempotency key.
     init?(_ call: Call) throws {
         guard let key = try Self.key(of: call.request) else { return nil }
         principal = call.principal
@@ -148,9 +151,9 @@ struct IdempotencyClaim: Sendable {
 }
 
 extension Dispatcher {
-    /// A stored response with the current users: a user who was merged since then is shown as the
-    /// winner. If the response is such a user, the winner is returned as by a GET. In every other
-    /// object, members that are ids name the winner, and the rest is as stored.
+    /// A stored response that takes later merges of users into account. If the response is a user
+    /// who was merged since, the result is the winner as GET returns it. In any other object, ids
+    /// of merged users are replaced by those of the winners.
     func followingMerges(
         _ kept: Response, of endpoint: Endpoint, _ exchange: Exchange
     ) async throws -> Response {
@@ -180,7 +183,8 @@ extension Dispatcher {
         return response
     }
 
-    /// Throws 409 with the winner's id if the caller may not read users.
+    /// The response with the winner of a merge. Throws 409 with the winner's id if the caller may
+    /// not read users.
     private func user(
         _ winner: UUID, insteadOf kept: Response, _ exchange: Exchange
     ) async throws -> Response {
@@ -213,7 +217,7 @@ extension Response {
 }
 
 extension Endpoint {
-    /// The kind of the endpoint's responses with this status.
+    /// The kind of the body that the endpoint returns with this status.
     fileprivate func kind(ofAnswer status: Int) -> Kind {
         for answer in answers where answer.status == status {
             if case .object(let shape) = answer.content { return .object(shape) }
@@ -223,11 +227,11 @@ extension Endpoint {
 }
 
 extension JSONValue {
-    /// The loser's id in a merge, the merged ids of a user, and the ids that a bulk action was
-    /// requested for stay as they were.
+    /// The members whose ids are not replaced: the loser of a merge, the merged ids of a user, and
+    /// the ids in the request of a bulk action.
     private static let asGiven = ["loser", "merged_ids", "items"]
 
-    /// The same value with each id replaced. The kind determines which texts are ids.
+    /// The value with each id replaced. `kind` determines which texts are ids.
     fileprivate func replacingIDs(as kind: Kind, _ replace: (UUID) -> UUID) -> JSONValue {
         switch (kind, self) {
         case (.uuid, .string(let text)):

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Limits what is in progress in this process at the same time: for each key, and for all together.
+/// Limits how many operations are in progress in this process at the same time, for each key and in
+/// total.
 package final class InFlight<Key: Hashable & Sendable>: Sendable {
-    /// Which limit is reached.
+    /// The limit that is reached.
     package enum Full: Error { case ofKey, ofAll }
 
     private struct Entry {
@@ -11,7 +12,7 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
     }
 
     private struct State {
-        /// The oldest is first.
+        /// The operations in progress, the oldest first.
         var entries: [Entry] = []
         var slots = 0
     }
@@ -21,15 +22,17 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
     private let isFair: Bool
     private let state = Mutex(State())
 
-    /// If `isFair` is set and all slots are taken, a key without a slot gets the newest one of a
-    /// key that has as many as it may: a few keys with slow work cannot keep others out.
+    /// If `isFair` is true and all slots are taken, a key without a slot takes one from a key that
+    /// has reached its own limit: the newest. Thus a few keys with slow operations cannot exclude
+    /// the others.
     package init(perKey: Int, total: Int = .max, isFair: Bool = false) {
         self.perKey = perKey
         self.total = total
         self.isFair = isFair
     }
 
-    /// Held while the work is in progress. It is free again on deinit, however the work ended.
+    /// A slot that is occupied until this object is deallocated, so it is released however the
+    /// operation ends.
     package final class Slot: Sendable {
         private let owner: InFlight
         private let number: Int
@@ -41,7 +44,7 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
 
         deinit { owner.leave(number) }
 
-        /// False if another key got the slot.
+        /// Whether the slot still belongs to this operation. False if another key took it.
         var isHeld: Bool {
             owner.state.withLock { state in state.entries.contains { $0.slot == number } }
         }

@@ -4,9 +4,9 @@ import JSON
 import Storage
 import Text
 
-/// Counts tokens that match no invite and no join link, for each client that sends them.
+/// Limits, for each client address, the number of tokens that match no invite and no join link.
 enum LinkMisses {
-    /// The limit for one address per minute.
+    /// The maximum number of such tokens from one address per minute.
     private static let limit = 60
 
     static func check(_ call: Call) async throws {
@@ -16,8 +16,8 @@ enum LinkMisses {
             retryAfter: call.database.secondsOfMinuteLeft)
     }
 
-    /// Counts the token, and records as a failed sign-in of its tenant why it admits no person. The
-    /// response contains the reference of that record.
+    /// Counts a token that admits no person. Records the reason as a failed sign-in of the token's
+    /// tenant, and returns the problem with the reference of that record.
     static func missed(
         _ problem: Problem, why: String, token: String, _ call: Call
     ) async throws -> Problem {
@@ -29,8 +29,8 @@ enum LinkMisses {
             userAgent: call.request.first("user-agent").map {
                 String($0.unicodeScalars.prefix(512))
             }, at: call.now)
-        // The response is the same whether this is stored or not, and the reason is in the log
-        // either way.
+        // The response does not depend on whether this can be stored, and the reason is also in the
+        // log.
         let tenant = try? await call.database.tenant(ofToken: token)
         try? await call.database.scope(tenant ?? .platform).keep(failed)
         var problem = problem

@@ -5,24 +5,25 @@ import JSON
 import Storage
 import Text
 
-/// The requested page of a list.
+/// The part of a list that a request asks for.
 package struct PageRequest: Sendable, Equatable {
     /// The number of items of a page if the request has no `limit`.
     package static let standardLimit = 50
 
     package var limit: Int
-    /// The field, without the sign.
+    /// The name of the field to sort by, without the sign.
     package var sort: String
     package var descending: Bool
-    /// The last item of the previous page; the page starts after it.
+    /// The position of the last item of the previous page, after which this page starts; `nil` for
+    /// the first page.
     package var after: Cursor?
 }
 
-/// The number of items that match the filters. If `exact` is false, it is a lower bound.
+/// The number of items that match the filters, or a lower bound of it.
 package struct Total: Sendable, Equatable {
-    /// The items that match the filters, on all pages together.
+    /// The number of items on all pages together.
     package var value: Int
-    /// False if counting stopped at its limit.
+    /// Whether `value` is the exact number. False if counting stopped at its limit.
     package var exact: Bool
 
     /// If `exact` is false, `value` is a lower bound.
@@ -33,8 +34,8 @@ package struct Total: Sendable, Equatable {
 }
 
 extension Call {
-    /// The page of a list that declares `QueryParameter.list(sorts:)`. Throws 422 for a cursor of
-    /// another list, sort order or filter.
+    /// The requested page of a list that declares `QueryParameter.list(sorts:)`. Throws 422 for a
+    /// cursor of another list, sort order or filter.
     package func page(defaultSort: String = "-created_at") throws -> PageRequest {
         let sort = query.optionalString("sort") ?? defaultSort
         var after = export?.after
@@ -55,19 +56,19 @@ extension Call {
             after: after)
     }
 
-    /// `{"items", "next_cursor", "total"}` with `Link: rel="next"`. If more items follow, `next`
-    /// has the sort key and the id of the last item, else it is `nil`. It also carries the total to
-    /// the next page.
+    /// The response `{"items", "next_cursor", "total"}` with `Link: rel="next"`. `next` is the sort
+    /// key and the id of the last item if more items follow; else `nil`. The next page's cursor
+    /// also contains the total.
     package func list(_ items: [JSONValue], next: Cursor?, total: Total) -> Response {
         list(items, next: next, total: total) { $1.value($0) }
     }
 
-    /// The expected size in bytes; a user with one identity takes about 600. A longer page is
-    /// reallocated.
+    /// The expected size of an item in bytes, to allocate the page. A user with one identity takes
+    /// about 600.
     private static let expectedItem = 768
 
-    /// The same; `write` writes each item as bytes, and `further` writes further members of the
-    /// page.
+    /// The response with a page of a list, or the next part of an export. `write` writes each item
+    /// as bytes, and `further` writes further members of the page.
     func list<Items: Collection>(
         _ items: Items, next: Cursor?, total: Total,
         write: (Items.Element, inout JSONWriter) -> Void,
@@ -106,13 +107,13 @@ extension Call {
     }
 }
 
-/// A position in an ordered list: the sort key and the id of an item. It is opaque to clients, and
-/// a checksum binds it to its list. It grants nothing, so the checksum needs no secret: it only
-/// prevents the accidental use of one list's cursor in another.
+/// A position in an ordered list: the sort key and the id of an item. It is opaque to clients. A
+/// checksum binds it to its list, so that a cursor of another list is not used by mistake. The
+/// checksum needs no secret, since a cursor grants nothing.
 package struct Cursor: Sendable, Equatable {
     package var key: String
     package var id: UUID
-    /// The count that was made for the list's first page, so that no other page has to count.
+    /// The total that was counted for the first page, so that the other pages need not count.
     package var total: Total?
 
     package init(key: String, id: UUID, total: Total? = nil) {
@@ -121,7 +122,8 @@ package struct Cursor: Sendable, Equatable {
         self.total = total
     }
 
-    /// Path, sort order and filters, but not the limit, which may change from page to page.
+    /// The text that identifies a list: path, sort order and filters. It lacks the limit, which may
+    /// differ from page to page.
     static func identity(of path: String, _ query: Input) -> String {
         let parts = query.members.filter {
             !sameBytes($0.name, "cursor") && !sameBytes($0.name, "limit")
@@ -144,7 +146,7 @@ package struct Cursor: Sendable, Equatable {
         let content = Array(bytes.dropLast(8))
         guard word(bytes.suffix(8)) == checksum(content, list),
             let key = String(validating: content.dropFirst(24), as: UTF8.self),
-            // PostgreSQL's text cannot contain NUL.
+            // A text in PostgreSQL cannot contain NUL.
             !key.utf8.contains(0)
         else { return nil }
         self.key = key
@@ -162,21 +164,21 @@ private func append(_ word: UInt64, to bytes: inout [UInt8]) {
 
 private func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
-/// FNV-1a with 64 bits, over the content and the list's identity.
+/// A checksum of the content and the list's identity (64-bit FNV-1a).
 private func checksum(_ bytes: [UInt8], _ list: String) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in bytes + Array(list.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     return hash
 }
 
-/// The filters of a list: those in the query of the list, or those in the `filter` of an action on
-/// everything that the list returns.
+/// The filters of a list, from its query or from the `filter` of an action on all items that the
+/// list returns.
 struct ListFilter: Sendable {
     var input: Input
-    /// What precedes a member's name in an error: `?` or `/filter/`.
+    /// The text before a member's name in an error: `?` or `/filter/`.
     var pointer: String
 
-    /// The shape of `filter`: the list's own parameters.
+    /// The shape of `filter`. Its members are the list's own parameters.
     static func shape(_ parameters: [QueryParameter]) -> ObjectShape {
         ObjectShape(
             parameters.filter { !$0.isFamily }.map {
@@ -184,7 +186,7 @@ struct ListFilter: Sendable {
             }, open: parameters.contains(where: \.isFamily))
     }
 
-    /// Refuses members that no parameter covers, as for a query.
+    /// Throws 422 for members that none of the parameters covers, as for a query.
     func check(_ parameters: [QueryParameter]) throws {
         let errors = input.members.compactMap { member -> FieldError? in
             guard let parameter = parameters.first(where: { $0.covers(member.name) }) else {
@@ -200,7 +202,7 @@ struct ListFilter: Sendable {
         if !errors.isEmpty { throw Problem.invalid(errors) }
     }
 
-    /// The ids of all rows of a list. Throws 422 if there are more than a job may have.
+    /// The ids of all rows that a list returns. Throws 422 if there are more than a job may have.
     func ids<Row: ListedRow>(
         _ page: (ListQuery) async throws -> ListPage<Row>
     ) async throws -> [UUID] {
@@ -224,6 +226,6 @@ struct ListFilter: Sendable {
 }
 
 extension Call {
-    /// The filters of the list itself.
+    /// The filters in the query of this list request.
     var listFilter: ListFilter { ListFilter(input: query, pointer: "?") }
 }

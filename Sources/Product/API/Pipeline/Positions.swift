@@ -2,9 +2,9 @@ import HTTP
 import Storage
 import Text
 
-/// The WAL position that a list must include. The response to a write contains it, and a list
-/// request that sends it misses none of the caller's own writes, whichever standby database
-/// answers.
+/// The header field with a position in PostgreSQL's write-ahead log. The response to a write
+/// contains it. A list request that sends it back sees all of the caller's own writes, whichever
+/// standby database answers.
 enum PositionField {
     static let name = "x-gatehouse-position"
 
@@ -21,14 +21,15 @@ enum PositionField {
     }
 }
 
-/// The position for the console, as a cookie beside its session, so that no script has to handle
-/// it.
+/// The cookie with the console's position. It is set together with the session's cookie, so that no
+/// script has to send the position.
 enum PositionCookie {
     private static func name(_ isTLS: Bool) -> String {
         (isTLS ? "__Host-" : "") + "gatehouse-position"
     }
 
-    /// `nil` if the cookie is missing or is not a position; then the primary database answers.
+    /// The position in the cookie; `nil` if the cookie is missing or malformed. Then the primary
+    /// database answers.
     static func value(in request: Request) -> ReadPosition? {
         RequestCookie.value(name(request.isTLS), in: request).flatMap { ReadPosition($0) }
     }
@@ -45,9 +46,9 @@ enum PositionCookie {
 }
 
 extension Dispatcher {
-    /// Lets a call that may lag read from standby databases that have reached the position in the
-    /// request. A request without a position may come from a client that does not know about
-    /// positions, so the primary answers it.
+    /// Selects the database for a call with `mayLag`: a standby, if the request contains a position
+    /// and the standby has reached it. Without a position the primary answers, since the client may
+    /// not know about positions.
     func position(_ exchange: inout Exchange, _ endpoint: Endpoint) throws {
         guard endpoint.mayLag else { return }
         let call = exchange.call
@@ -62,15 +63,16 @@ extension Dispatcher {
         exchange.call.readPosition = position
     }
 
-    /// Whether an endpoint may commit for a caller who can send a position. Incidental writes of a
-    /// list, such as counted uses, are not the caller's own.
+    /// Whether the commits of an endpoint are recorded for the position in its response. They are
+    /// not recorded if the caller cannot send a position, or for a list, which writes only such
+    /// things as counted uses.
     func notesCommits(of endpoint: Endpoint) -> Bool {
         application.database.hasStandbys && !endpoint.mayLag && !endpoint.hook
             && !endpoint.isForeign
             && endpoint.path.utf8.starts(with: "/v1/".utf8)
     }
 
-    /// Adds the position after the commits of the request.
+    /// Adds the position after the request's commits to the response.
     func addPosition(to response: inout Response, _ exchange: Exchange) async {
         let session = SessionCookie.change(by: response)
         guard let commits = exchange.commits,
@@ -79,7 +81,9 @@ extension Dispatcher {
         var position = commits.newest
         if commits.isUnknown || position == nil && response.answersEarlierWrite(exchange) {
             let now = try? await application.database.currentPosition()
-            // Without a position the caller could miss its own write.
+            // The outcome of a commit is unknown and there is no position to wait for. `.never`
+            // makes the primary answer the next lists, so that the caller does not miss its own
+            // write.
             position = now ?? (commits.isUnknown ? .never : position)
         }
         guard let position else { return }
@@ -96,8 +100,8 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// Whether the response may be about an earlier write of the caller whose answer was lost: the
-    /// refusal of a repeated write, or a response stored under its Idempotency-Key.
+    /// Whether the response may concern an earlier write of the caller whose response was lost.
+    /// This is so for a stored response, and for the refusal of a repeated write.
     fileprivate func answersEarlierWrite(_ exchange: Exchange) -> Bool {
         guard !exchange.isSafe, exchange.isHandled else { return false }
         return first("idempotent-replayed") != nil || [404, 409, 412].contains(status)

@@ -4,22 +4,24 @@ import JSON
 import Storage
 import Text
 
-/// What an endpoint does that needs a recent proof that the console's operator is present.
+/// The condition under which a call needs recent proof that the console's operator is present.
 package enum RecentAct: Sendable {
-    /// Each call needs the proof. The text is the subject of the refusal's sentence.
+    /// Each call needs the proof. The text is the subject of the error's sentence.
     case always(String)
-    /// A call needs the proof if its input says so.
+    /// A call needs the proof if the function returns true for its input.
     case asked(String, @Sendable (Call) -> Bool)
-    /// The stored object decides: the handler calls `requireRecentSignIn`.
+    /// The stored object decides whether a call needs the proof. The handler calls
+    /// `requireRecentSignIn`.
     case stored
-    /// A call needs the proof if its input or the stored object says so.
+    /// A call needs the proof if the function returns true for its input, or if the stored object
+    /// requires it.
     case askedOrStored(String, @Sendable (Call) -> Bool)
 }
 
-/// Acts that create a credential, move trust, or end much at once, by the id of their endpoint. A
-/// test lists every other write, with the reason why it is not such an act.
+/// The endpoints that create a credential, change who is trusted, or end much at once. They need
+/// recent proof of presence. A test lists every other write, with the reason why it needs none.
 package enum RecentActs {
-    /// By operation id.
+    /// The condition for each such endpoint, by operation id.
     package static let all: [String: RecentAct] = [
         // Credentials of machines.
         "createApiKey": .always("A new key"),
@@ -79,7 +81,7 @@ package enum RecentActs {
         },
         "linkIdentity": .always("A sign-in linked by hand"),
         "createLinkGrant": .always("A link grant"),
-        // It gives the account to another person, or another address to the account.
+        // It gives an account to another person, or another address to an account.
         "resolveDecision": .always("A user's new sign-in or address"),
         "mergeUsers": .asked("A merge") { !$0.isDryRun },
         "undoMerge": .always("The undo of a merge"),
@@ -88,7 +90,7 @@ package enum RecentActs {
         "createPlatformCorsOrigin": .asked("An origin with cookies", carriesCookies),
         "replaceCorsOrigins": .asked("An origin with cookies", carriesCookies),
 
-        // What affects much, or cannot be undone.
+        // Acts that affect many objects, or that cannot be undone.
         "undoJob": .always("The undo of a job"),
         "undoPlatformJob": .always("The undo of a job"),
         "resumeJob": .always("The resume of a job"),
@@ -106,7 +108,8 @@ package enum RecentActs {
         "listUsers": .asked("An export of the users") { $0.export != nil },
     ]
 
-    /// A user who is an admin can get keys and links of others without a session of the console.
+    /// Whether the input gives the role of an admin. An admin can get keys and links of others
+    /// without a session of the console.
     private static func makesAdmin(_ input: Input) -> Bool {
         sameBytes(input.optionalString("role"), UserRole.admin.rawValue)
     }
@@ -122,36 +125,36 @@ package enum RecentActs {
 }
 
 extension Endpoint {
-    /// `nil` if no call of the endpoint needs a recent sign-in.
+    /// The condition for this endpoint; `nil` if no call needs recent proof of presence.
     var recentAct: RecentAct? { RecentActs.all[id] }
 }
 
 extension Call {
-    /// Throws 403 `step_up_required` if the console's operator has not recently been proved to be
-    /// present by a sign-in or a step-up. A key has no session, and a user's access token has none
-    /// of the console; both pass.
+    /// Throws 403 `step_up_required` if the console's operator has neither signed in nor stepped up
+    /// recently. Callers without a session of the console pass: keys, and users with an access
+    /// token.
     func requireRecentSignIn(for act: String) throws {
         guard principal.isConsoleSession else { return }
         guard let until = principal.stepUpUntil, now < until else { throw signInAgain(act) }
     }
 
-    /// Requires a recent sign-in if the created or shown invite is for an admin.
+    /// Requires a recent sign-in if the invite that is created or shown is for an admin.
     func requireRecentSignIn(forInvite role: UserRole) throws {
         if role == .admin { try requireRecentSignIn(for: "An invite of an admin") }
     }
 
-    /// Requires a recent sign-in if an admin is admitted by a restore, a resume or an approval.
+    /// Requires a recent sign-in if a restore, a resume or an approval admits an admin.
     func requireRecentSignIn(forAdmin user: UserRow) throws {
         if user.role == .admin { try requireRecentSignIn(for: "Letting an admin in") }
     }
 
-    /// What to do if no second factor can be used.
+    /// The text for an operator none of whose second factors can be used.
     static let unusableFactors =
         "Your passkeys were made for another name of this server, or your second factors were "
         + "disowned by mail. The server's administrator can let you in again with `gatehouse "
         + "operator reset`."
 
-    /// `act` is the subject of a sentence.
+    /// The error that requires a recent sign-in. `act` is the subject of its sentence.
     func signInAgain(_ act: String) -> Problem {
         let methods = principal.stepUpMethods
         guard methods.isEmpty else {
@@ -174,7 +177,7 @@ extension Call {
             detail, by: principal.stepUpMethods.map(\.rawValue), else: stepUpRemedies)
     }
 
-    /// The remedies for the caller; empty if there is a method.
+    /// What the operator can do without a method of stepping up; empty if there is a method.
     var stepUpRemedies: [StepUpRemedy] {
         principal.stepUpMethods.isEmpty
             ? StepUpRemedy.all(
@@ -186,9 +189,9 @@ extension Call {
 }
 
 extension StepUpRemedy {
-    /// What the operator can do if there is no method, the easiest first. `isUnusable` means that
-    /// there are second factors, none of which can be used; `isOpen` means that the proof by a
-    /// link's sign-in is still valid.
+    /// What the operator can do without a method of stepping up, the easiest first. `isUnusable` is
+    /// true if there are second factors but none can be used. `isOpen` is true if a sign-in by link
+    /// is recent enough to set one up.
     static func all(
         isUnusable: Bool, canReturn: Bool, isOpen: Bool, sendsMail: Bool
     ) -> [StepUpRemedy] {
@@ -199,7 +202,8 @@ extension StepUpRemedy {
 }
 
 extension Problem {
-    /// `remedies` is what the operator can do if there is no method.
+    /// The error that requires a recent sign-in. `remedies` is what the operator can do if
+    /// `methods` is empty.
     package static func stepUpRequired(
         _ detail: String, by methods: [String], else remedies: [StepUpRemedy]
     ) -> Problem {
@@ -214,9 +218,9 @@ extension Problem {
 }
 
 extension Dispatcher {
-    /// This step follows the check of the body, so that no proof is requested for a call that
-    /// fails. It precedes the idempotency key, so that the refusal is not stored as the key's
-    /// response.
+    /// Throws if the call needs recent proof of presence. This comes after the check of the body,
+    /// so that no proof is requested for an invalid call. It comes before the idempotency key, so
+    /// that the error is not stored as the key's response.
     func stepUp(_ exchange: inout Exchange) throws -> Response? {
         let call = exchange.call
         switch exchange.endpoint?.recentAct {

@@ -11,17 +11,17 @@ extension Response {
         return response
     }
 
-    /// 200 with an object.
+    /// A 200 response with an object.
     package static func ok(_ value: JSONValue, etag: String? = nil) -> Response {
         json(200, bytes: value.encoded(), etag: etag)
     }
 
-    /// 200 with the view of an object.
+    /// A 200 response with the view of an object.
     static func ok(_ view: some JSONView, etag: String? = nil) -> Response {
         json(200, bytes: written(view), etag: etag)
     }
 
-    /// 201 with the view of an object.
+    /// A 201 response with the view of an object, `Location` and `ETag`.
     static func created(_ view: some JSONView, at location: String, etag: String?) -> Response {
         var response = json(201, bytes: written(view), etag: etag)
         response.fields.append(Field("location", location))
@@ -34,7 +34,7 @@ extension Response {
         return json.bytes
     }
 
-    /// 201 with the object, `Location` and `ETag`.
+    /// A 201 response with the object, `Location` and `ETag`.
     package static func created(
         _ value: JSONValue, at location: String, etag: String?
     ) -> Response {
@@ -43,7 +43,7 @@ extension Response {
         return response
     }
 
-    /// 202 with the job that was started.
+    /// A 202 response with the job that was created, `Location` and `ETag`.
     static func accepted(_ job: JSONValue, at location: String, etag: String) -> Response {
         var response = json(202, bytes: job.encoded(), etag: etag)
         response.fields.append(Field("location", location))
@@ -53,19 +53,20 @@ extension Response {
     package static let noContent = Response(204)
 }
 
-/// A strong entity tag (RFC 9110 section 8.8.3), made of values that change with every write.
+/// Creates strong entity tags (RFC 9110 section 8.8.3) from values that change with every write.
 package enum ETag {
     package static func version(_ version: Int) -> String { "\"v\(version)\"" }
 
-    /// Microseconds are finer than the time in responses, which two writes may share.
+    /// A tag from the time of the last write, in microseconds. The time in responses is less exact,
+    /// so two writes may share it.
     package static func updated(_ time: Timestamp) -> String {
         "\"t\(String(time.microseconds, radix: 36))\""
     }
 }
 
 extension Call {
-    /// Throws 412 if `If-Match` is present and names neither the object's tag nor `*` (RFC 9110
-    /// section 13.1.1: strong comparison, so that a weak tag never matches).
+    /// Throws 412 if `If-Match` is present and contains neither the object's tag nor `*`. The
+    /// comparison is strong, so a weak tag never matches (RFC 9110 section 13.1.1).
     package func requireMatch(_ etag: String) throws {
         let lines = request.all("if-match")
         guard !lines.isEmpty else { return }
@@ -78,8 +79,9 @@ extension Call {
 }
 
 extension Response {
-    /// 304 without a body if the caller's copy is current (RFC 9110 section 13.1.2, by weak
-    /// comparison); else the unchanged response. Only for GET and HEAD with an `ETag`.
+    /// A 304 response without a body if the caller's copy is current; otherwise the unchanged
+    /// response. Only for GET and HEAD with an `ETag`, by weak comparison (RFC 9110 section
+    /// 13.1.2).
     func unlessKnown(to request: Request) -> Response {
         guard status == 200, request.method == .get || request.method == .head,
             let etag = first("etag")
@@ -97,8 +99,8 @@ extension Response {
 }
 
 extension Response {
-    /// Adds the header fields of every response. `isPrivate` means that it is only for its caller
-    /// and must not be stored.
+    /// Adds the header fields that every response has. `isPrivate` is true if the response is only
+    /// for its caller and must not be stored.
     package mutating func complete(id: String, isTLS: Bool, isPrivate: Bool) {
         set("x-request-id", id)
         CommonFields.forEach(isTLS: isTLS, isPrivate: isPrivate) {
@@ -111,7 +113,7 @@ extension Response {
         if first(name) == nil { fields.append(Field(name, value)) }
     }
 
-    /// Makes one `Vary` line with the name, besides the names that were set earlier.
+    /// Adds a name to `Vary`, and combines it with the names set earlier in one line.
     mutating func addVary(_ name: String) {
         var names: [String] = []
         for line in fields where line.name == "vary" {

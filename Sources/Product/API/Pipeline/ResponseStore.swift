@@ -3,9 +3,9 @@ import HTTP
 import Storage
 import Text
 
-/// Stores responses for `Idempotency-Key` in the database for 24 hours, for all replicas. A response with a one-time secret is
-/// sealed under a key derived from the server's secret and the header's value, of which only a hash
-/// is stored.
+/// Stores responses for `Idempotency-Key` in the database for 24 hours, for all replicas. A
+/// response with a one-time secret is encrypted. Its key is derived from the server's secret and
+/// the header's value, and only a hash of that value is stored.
 struct ResponseStore: Sendable {
     private static let plain: UInt8 = 0
     private static let sealed: UInt8 = 1
@@ -21,8 +21,8 @@ struct ResponseStore: Sendable {
     func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State {
         switch try await database.claimIdempotency(Self.row(claim)) {
         case .fresh:
-            // Check this after the claim is stored, so that a retry is answered even if the caller
-            // is over its quota.
+            // The quota is checked after the claim is stored, so that a repeated request gets its
+            // stored response even if the caller is over its quota.
             if try await database.isOverStoredResponses(Self.principal(claim)) {
                 try await abandon(claim)
                 return .overQuota(retryAfter: IdempotencyQuota.retryAfter)
@@ -31,8 +31,8 @@ struct ResponseStore: Sendable {
         case .inProgress: return .inProgress
         case .mismatch: return .mismatch
         case .kept(let bytes):
-            // The first response may not have been sent yet, although its change is committed, so
-            // wait for the acknowledgements here as well.
+            // The change is committed, but the first response may not have been sent yet. Wait for
+            // the other replicas' acknowledgements here as well.
             try await database.awaitEarlierInvalidations(of: Self.row(claim).tenant)
             let answer = Array(bytes.dropFirst())
             guard bytes.first == Self.sealed else { return .replay(answer) }
@@ -40,8 +40,8 @@ struct ResponseStore: Sendable {
         }
     }
 
-    /// Stores the response and commits `change`, both or neither. `sealed` means that the response
-    /// contains a one-time secret.
+    /// Stores the response and commits `change` in one transaction. `sealed` is true if the
+    /// response contains a one-time secret and must be encrypted.
     func complete(
         _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
     ) async throws {
@@ -53,7 +53,7 @@ struct ResponseStore: Sendable {
         database.storedResponses.add(bytes.count, of: Self.principal(claim), at: database.clock())
     }
 
-    /// The response is not stored (401, 429, 5xx), so the key may be used again.
+    /// Releases the key so that it can be used again. The response (401, 429, 5xx) is not stored.
     func abandon(_ claim: IdempotencyClaim) async throws {
         try await database.dropClaim(Self.row(claim))
     }
@@ -62,7 +62,8 @@ struct ResponseStore: Sendable {
         Sealer(keys.derive(salt: Array(claim.key.utf8), "kept answer"))
     }
 
-    /// Binds a sealed response to its request, so that it cannot be opened for another.
+    /// The context under which a response is encrypted. It binds the response to its request, so
+    /// that another request cannot decrypt it.
     private static func context(_ claim: IdempotencyClaim) -> [UInt8] {
         Array("\(principal(claim)) \(claim.method.rawValue) \(claim.path)".utf8)
     }
