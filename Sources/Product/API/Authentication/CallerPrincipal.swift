@@ -100,7 +100,7 @@ package struct RateLimitLeft: Sendable, Equatable {
 package struct ResolvedTenant: Sendable, Equatable {
     /// The tenant's id, even if the path has the slug.
     package var id: UUID
-    /// The current slug. It may change; the id never does.
+    /// The tenant's slug, even if the path has the id.
     package var slug: String
 
     package init(id: UUID, slug: String) {

@@ -240,8 +240,8 @@ extension DomainRow: JSONView {
             .readOnly("verified_at", .timestamp, nullable: true),
         ])
 
-    /// The shape of a change. It lacks the name and whether subdomains are included, since these
-    /// were verified as claimed.
+    /// The shape of a change. The name and whether subdomains are included are read-only, since
+    /// they were verified as claimed.
     static let change: ObjectShape = {
         var shape = DomainRow.shape
         for index in shape.fields.indices

@@ -190,8 +190,9 @@ enum InviteEditEndpoint {
                 maker: call.principal.subject.expiry), etag: row.etag)
     }
 
-    /// The members that may be changed. The address and the external id belong to the person, and
-    /// delivery and return address are chosen when the invite is sent, so these are not among them.
+    /// The shape of a change. The address and the external id are read-only, since they belong to
+    /// the person. So are delivery and return address, since they are chosen when the invite is
+    /// sent.
     private static let change: ObjectShape = {
         var shape = InviteRow.shape
         for index in shape.fields.indices

@@ -32,7 +32,7 @@ enum AttentionView {
         return [item("sign_in_unset", ListTotal(1, exact: true))]
     }
 
-    /// An item for each provider that this server cannot reach.
+    /// An item with the number of providers that this server cannot reach; none if it reaches all.
     private static func unreachable(_ call: Call, _ database: Database) async throws -> [JSONValue]
     {
         let failing = call.application.documents.unreachable

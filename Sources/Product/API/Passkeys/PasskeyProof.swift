@@ -95,7 +95,8 @@ struct PasskeyProof {
         }
     }
 
-    /// Counts an attempt before it is made. If it succeeds, the count is removed again.
+    /// Counts an attempt before it is made. If it succeeds, it is ended, so that it does not count
+    /// as a failure.
     private func counted(
         _ kind: String, _ name: String, _ policy: AttemptPolicy,
         _ attempt: () async throws -> OperatorRow
@@ -108,8 +109,9 @@ struct PasskeyProof {
         return person
     }
 
-    /// The error for a passkey that no longer matches its stored data. It tells the holder what to
-    /// do. Only the holder can cause it, since the signature was verified.
+    /// The error for a passkey whose authenticator now states otherwise than before whether it can
+    /// be backed up. It tells the holder what to do. Only the holder can cause it, since the
+    /// signature was verified.
     private func changed(_ passkey: PasskeyRow) -> Problem {
         var problem = Problem.unauthorized(
             "The passkey “\(passkey.name)” has changed: its authenticator now gives another answer "

@@ -248,8 +248,9 @@ typealias Step = @Sendable (Dispatcher, inout Exchange) async throws -> Response
 
 /// The steps of `Dispatcher.steps`, in their order.
 extension Dispatcher {
-    /// Adds what every response needs, before the origin is checked, and makes the first checks. An
-    /// allowed page can read their errors.
+    /// Refuses a malformed `Idempotency-Key` and a body that is too large. This comes before the
+    /// check of the origin, but the error gets the CORS fields, so that an allowed page can read
+    /// it.
     func head(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         let request = exchange.call.request

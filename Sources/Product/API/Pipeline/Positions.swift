@@ -81,8 +81,8 @@ extension Dispatcher {
         var position = commits.newest
         if commits.isUnknown || position == nil && response.answersEarlierWrite(exchange) {
             let now = try? await application.database.currentPosition()
-            // The outcome of a commit is unknown and there is no position to wait for. `.never`
-            // makes the primary answer the next lists, so that the caller does not miss its own
+            // If the current position cannot be read either, `.never` stands for a position that no
+            // standby reaches, so that the primary answers. Otherwise the caller could miss its own
             // write.
             position = now ?? (commits.isUnknown ? .never : position)
         }

@@ -38,8 +38,9 @@ package enum PolicyEndpoints {
         return .ok(row.json, etag: row.etag)
     }
 
-    /// Returns the policy as it would be published. If the inactivity rule changes, the response
-    /// also has the users that it applies to, and the preview is recorded.
+    /// The response to a dry run: the policy as it would be published. If the inactivity rule
+    /// changes, it also has the users that the rule applies to, and it is recorded that this
+    /// preview was shown.
     private static func dryRun(_ call: Call, _ wanted: TenantPolicy) async throws -> Response {
         let current = try await call.scope.policy()
         try check(call, current)
@@ -66,8 +67,9 @@ package enum PolicyEndpoints {
         }
     }
 
-    /// Checks `If-Match` first: a body that repeats the read-only `version` of an older policy gets
-    /// a 412 that names the version in force, its author and its time, not a 422.
+    /// Checks `If-Match` and then the body. For a change that is based on an older policy, the
+    /// error is a 412 with the current version, its author and its time. If the body's read-only
+    /// `version` were checked first, the error would be a 422.
     private static func check(_ call: Call, _ current: PolicyRow) throws {
         do {
             try call.requireMatch(current.etag)
@@ -101,7 +103,7 @@ package enum PolicyEndpoints {
 }
 
 extension PolicyRow {
-    /// This version, its author and its time.
+    /// The version, its author and the time of its publication.
     fileprivate var publication: JSONValue {
         .object([
             .init("version", .int(version)), .init("created_by", .string(createdBy)),
@@ -109,7 +111,8 @@ extension PolicyRow {
         ])
     }
 
-    /// The version that would be published; the current one if nothing differs.
+    /// The members of the response to a dry run. The version is the one that would be published, or
+    /// the current one if nothing differs.
     fileprivate func dryRun(_ wanted: TenantPolicy) -> [JSONValue.Member] {
         let isSame = wanted.document == policy.document
         return (wanted.document.members ?? [])
@@ -123,7 +126,7 @@ extension PolicyRow {
         .object((policy.document.members ?? []) + [.init("version", .int(version))])
     }
 
-    /// One of the published versions.
+    /// A published version as `/v1` shows it.
     var versionJSON: JSONValue {
         .object([
             .init("version", .int(version)), .init("policy", json),
@@ -205,7 +208,7 @@ extension PolicyRow {
                 "Days without use before this step; `null` to skip the step.")
         })
 
-    /// The most entries of each block list.
+    /// The maximum number of entries in each block list.
     static let blockedMax = 500
 
     static let versionShape = ObjectShape(
@@ -218,7 +221,8 @@ extension PolicyRow {
 }
 
 extension TextRule {
-    /// The name of a scope: without white space, which separates scopes (RFC 6749 section 3.3).
+    /// The name of a scope. It contains no white space, since that separates scopes (RFC 6749
+    /// section 3.3).
     static let scope = TextRule(
         pattern: "^[a-z0-9][a-z0-9._:-]{0,63}$",
         detail: "must be lower-case letters, digits, `.`, `_`, `:` and `-`", example: "api:read"
@@ -228,7 +232,7 @@ extension TextRule {
         return text.utf8.allSatisfy(inner.contains)
     }
 
-    /// A domain name, in either form of IDNA.
+    /// A domain name, as Unicode or in A-label form.
     static let domain = TextRule(
         format: "idn-hostname", detail: "must be a domain name", example: "example.com"
     ) { text in
@@ -237,7 +241,7 @@ extension TextRule {
 }
 
 extension Input {
-    /// Checks how the numbers of days relate to each other. Throws 422 with every error.
+    /// Checks that the numbers of days are consistent with each other. Throws 422 with every error.
     func checkInactivity() throws {
         let faults = InactivityRule(document: self["inactivity"]).faults
         guard faults.isEmpty else {
@@ -248,7 +252,7 @@ extension Input {
         }
     }
 
-    /// The policy of a PUT. Missing members get the defaults of a new tenant.
+    /// The policy in the body of a PUT. A missing member gets the default of a new tenant.
     func policy() -> TenantPolicy {
         var members = members
         for index in members.indices {
@@ -270,8 +274,8 @@ extension Input {
 }
 
 extension [String] {
-    /// Each text once, in the order of first occurrence. They are compared as bytes, since all are
-    /// ASCII here.
+    /// The texts without repetitions, in the order of their first occurrence. They are compared as
+    /// bytes, since all are ASCII here.
     fileprivate var withoutRepeats: [String] {
         var seen: Set<String> = []
         return filter { seen.insert($0).inserted }

@@ -4,8 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/providers/{id}/hook-credentials`: the credentials with which AWS clients sign their calls
-/// of the hooks. The id is the access key id.
+/// `/v1/providers/{id}/hook-credentials`: credentials with which AWS clients sign their calls of
+/// the hooks. The id of a credential is its AWS access key id.
 package enum HookCredentialEndpoints {
     package static let all: [Endpoint] = [list, create, delete]
 

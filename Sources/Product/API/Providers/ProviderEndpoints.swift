@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/providers`: identity providers. A tenant's credential sees its own providers only.
+/// `/v1/providers`: identity providers. A tenant's credential sees only that tenant's providers.
 package enum ProviderEndpoints {
     package static let all: [Endpoint] = [list, create, get, update, delete]
 
@@ -129,7 +129,7 @@ extension Call {
         principal.platform ? nil : principal.tenant ?? .platform
     }
 
-    /// The path's provider, if the credential may see it.
+    /// The provider that the path names. Throws 404 if the credential may not see it.
     var ownProvider: ProviderRow {
         get async throws {
             let row = try await database.provider(id(), owner: providerOwner)
@@ -142,7 +142,7 @@ extension Call {
 }
 
 extension ProviderRow: JSONView {
-    /// The settings of the document with their defaults, in the order of the response.
+    /// The names of the settings in the order of the response, with their defaults.
     static let settings: [(name: String, standard: JSONValue)] = [
         ("client_id", .null), ("email_trust", .null), ("domains", .array([])),
         ("endpoints", .object([])), ("authorized_parties", .array([])), ("upstreams", .array([])),
@@ -278,10 +278,11 @@ extension ProviderRow: JSONView {
     }()
 }
 
-/// Chooses the provider of a client's users.
+/// Chooses the provider at which a client's users sign in.
 package enum ProviderChoice {
-    /// The provider that the client names, by id or kind; else the tenant's only one, else the
-    /// platform's. `nil` if there is none, or more than one. `rows` are those of
+    /// The provider for a client. If the client names one by id or kind, it is that one. Otherwise
+    /// it is the tenant's only provider of these kinds or, if the tenant has none, the platform's
+    /// only one. `nil` if none is left or the choice is not unique. `rows` is the result of
     /// `providers(near:)`.
     package static func choose(
         from rows: [ProviderRow], kinds: [String], named: String?
@@ -300,7 +301,7 @@ package enum ProviderChoice {
 }
 
 extension ProviderRow {
-    /// The hash of everything that determines where a secret of this client is sent.
+    /// The hash of everything that determines where this client's secret is sent.
     package func secretAudience(clientID: String) -> [UInt8] {
         let endpoints = document["endpoints"] ?? .null
         let parts = [id.description, kind, issuer, clientID].map { JSONValue.string($0) }
@@ -308,7 +309,7 @@ extension ProviderRow {
     }
 }
 
-/// Requires a confirmation before a provider with identities is deleted.
+/// Requires a confirmation before the deletion of a provider at which users have identities.
 struct ProviderRemoval {
     static let parameter = QueryParameter(
         "confirm", .string(min: 1, max: 128),
@@ -316,7 +317,8 @@ struct ProviderRemoval {
 
     var call: Call
 
-    /// Throws 409 with a token and the number of identities, unless the request has the token.
+    /// Throws 409 with a confirmation token and the number of identities, unless the request has
+    /// that token.
     func check(_ row: ProviderRow, identities: Int) throws {
         guard identities > 0 else { return }
         let token = try token(for: row)

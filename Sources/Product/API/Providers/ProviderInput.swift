@@ -3,21 +3,22 @@ import JSON
 import Storage
 import Text
 
-/// A body's provider settings, validated and normalised.
+/// The provider settings in a body, validated and in normal form.
 struct ProviderInput {
     var kind: String
     var name: String
     var issuer: String
     var document: JSONValue
     var secret: ProviderSecret
-    /// Whether the pool is confirmed. Only the platform confirms a pool, since a tenant cannot
-    /// prove that a pool's id is its own.
+    /// Whether the Cognito pool is confirmed to belong to the provider's owner. Only the platform
+    /// confirms this, since a tenant cannot prove it.
     var isConfirmed: Bool
 
-    /// The provider's owner; the nil tenant stands for the platform.
+    /// The id of the tenant that owns the provider; the nil tenant for the platform.
     private let owner: UUID
 
-    /// `current` is `nil` for a creation. Throws 422 if a required setting of the kind is missing.
+    /// `current` is the stored provider; `nil` if a new one is created. Throws 422 if a setting
+    /// that the kind requires is missing.
     init(_ call: Call, owner: UUID, current: ProviderRow?) async throws {
         self.owner = owner
         let input = call.input
@@ -62,8 +63,8 @@ struct ProviderInput {
         }
     }
 
-    /// The issuer and the endpoints receive the secret, so only a caller who knows it may change
-    /// them.
+    /// Throws 422 if the issuer or the endpoints change and the body does not have the secret. The
+    /// secret is sent to them, so only a caller who knows it may change them.
     private func checkSecret(_ current: ProviderRow?) throws {
         guard let current, current.hasSecret, case .keep = secret else { return }
         let isMoved =
@@ -77,8 +78,8 @@ struct ProviderInput {
         ])
     }
 
-    /// An address inside the internal network is refused here, not only when the server first
-    /// connects to it. A host name is checked by its addresses, at each connection.
+    /// Throws if an address is inside the internal network, which would otherwise fail only when
+    /// the server connects to it. A host name is also checked at each connection, by its addresses.
     private func checkReach(_ call: Call, _ current: ProviderRow?) async throws {
         let kinds = ["oidc", "google", "github"]
         var urls = kinds.contains(kind) ? [("/issuer", issuer)] : []
@@ -107,8 +108,9 @@ struct ProviderInput {
         "password": "gatehouse",
     ]
 
-    /// If `names` is true, the endpoints come with this request and their names are checked; a name
-    /// that was stored before is no reason to refuse another change.
+    /// Throws 422 with every error in the settings. `names` is true if the body contains the
+    /// endpoints, whose names are then checked too. Stored endpoints with an unknown name do not
+    /// prevent other changes.
     private func check(names: Bool) throws {
         var errors: [FieldError] = names ? unknownEndpoints + missingEndpoints : []
         if issuer.isEmpty {
@@ -165,8 +167,8 @@ struct ProviderInput {
         }
     }
 
-    /// The missing endpoints of a GitHub Enterprise Server: nothing that gets its secret or a token
-    /// defaults to github.com.
+    /// The errors for endpoints that a GitHub Enterprise Server needs and that are missing. The
+    /// default of github.com is not used for those that receive its secret or a token.
     private var missingEndpoints: [FieldError] {
         guard kind == "github" else { return [] }
         var endpoints: [RelyingParty.Endpoint: String] = [:]
@@ -185,9 +187,9 @@ struct ProviderInput {
         }
     }
 
-    /// Whether the text is a pool id: UserPoolIdType of the Cognito API, but without requiring the
-    /// `_` in the middle, which emulators omit. A `/` would make it look like an upstream of
-    /// another pool.
+    /// Whether the text is a pool id: the UserPoolIdType of the Cognito API, except that the `_` in
+    /// the middle is optional, since emulators omit it. A `/` is not allowed: the id would look
+    /// like an upstream provider of another pool.
     private static func isPool(_ text: String) -> Bool {
         (1...55).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -200,8 +202,8 @@ struct ProviderInput {
             }
     }
 
-    /// Only the platform may open a pool to processes on this machine: otherwise a tenant that
-    /// registered another tenant's pool could admit the users of an emulator here.
+    /// Throws 403 unless the platform opens the pool to callers on this machine. A tenant could
+    /// otherwise register another tenant's pool and admit users of an emulator here.
     private func checkOpening(_ call: Call, _ current: ProviderRow?) throws {
         let opening = document["lambda_open"]
         guard opening?.string == "loopback", !call.principal.platform,
@@ -212,8 +214,8 @@ struct ProviderInput {
         ])
     }
 
-    /// Converts domains to A-labels and tenants to ids; `email_trust` defaults to `none` if the
-    /// kind has it.
+    /// The settings with domains as A-labels and tenants as ids. `email_trust` becomes `none` if it
+    /// is absent and the kind has this setting.
     private func settle(
         _ members: [JSONValue.Member], _ call: Call
     ) async throws -> [JSONValue.Member] {
@@ -253,7 +255,8 @@ struct ProviderInput {
 }
 
 extension ProviderRow {
-    /// The provider as an issuer of id tokens; `nil` for a kind that issues none.
+    /// The provider as the issuer of id tokens that this server verifies; `nil` for a kind that
+    /// issues none.
     package var relyingParty: RelyingParty? {
         guard let kind = ProviderKind(rawValue: kind), kind != .password else { return nil }
         var endpoints: [RelyingParty.Endpoint: String] = [:]
@@ -268,11 +271,11 @@ extension ProviderRow {
     }
 }
 
-/// Protects the provider at which operators sign in: a caller who edits its keys could sign in as
-/// any of them.
+/// Protects the provider at which operators sign in. A caller who changes its keys could sign in as
+/// any operator.
 enum OperatorsProvider {
-    /// Throws 403 for callers who may not create owners, since any account at the provider could
-    /// become one.
+    /// Throws 403 unless the caller may create owners of the platform. Whoever controls the
+    /// provider could sign in as an owner.
     static func requireKeeper(_ call: Call) throws {
         guard Permissions.mayGrant(call.principal.subject, .owner, in: nil) else {
             throw Problem.forbidden(
@@ -281,7 +284,8 @@ enum OperatorsProvider {
         }
     }
 
-    /// The same, if operators sign in at this provider. The provider's row is locked.
+    /// Throws 403 if operators sign in at this provider and the caller may not create owners. Locks
+    /// the provider's row.
     static func requireKeeper(of row: ProviderRow, _ call: Call) async throws {
         if try await isSet(row, call) { try requireKeeper(call) }
     }

@@ -56,8 +56,8 @@ package enum ProviderTestEndpoint {
         return findings
     }
 
-    /// GitHub publishes nothing to fetch: only where its secret and its tokens are sent can be
-    /// reported.
+    /// The findings for GitHub, which publishes no documents to examine. They report only where its
+    /// secret and its tokens are sent.
     private static func gitHub(_ party: RelyingParty, hasSecret: Bool) -> [ProviderFinding] {
         let missing = party.missingGitHubEndpoints.map(\.rawValue)
         let known = party.gitHubEndpoints

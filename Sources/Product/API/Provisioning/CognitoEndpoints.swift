@@ -4,7 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// Cognito's triggers, as a forwarder sends them and in the form of the Lambda Invoke API.
+/// The endpoints for Cognito's triggers: as a forwarder sends them, and in the form of the Lambda
+/// Invoke API.
 package enum CognitoEndpoints {
     package static let all: [Endpoint] = [preSignup, postConfirmation, LambdaEndpoint.invoke]
 
@@ -54,7 +55,7 @@ package enum CognitoEndpoints {
         let result = try await call.database.provision(attempt, by: call.hookActor) {
             $0.answerText
         }
-        // A user who waits for approval has a row, but may not sign in yet.
+        // A user who waits for approval is stored, but may not sign in yet.
         let waits = result.verdict.outcome == .created && result.user?.status == .pending
         guard result.verdict.outcome == .refused || waits else { return .allowed(event.allowed) }
         return .refused(
@@ -62,9 +63,9 @@ package enum CognitoEndpoints {
             result.verdict.reason ?? .approvalPending)
     }
 
-    /// Only a confirmed sign-up is decided; other triggers are returned unchanged. A confirmation
-    /// by an operator or by phone does not verify the mailbox: the reservation then waits for a
-    /// token that does.
+    /// Completes a sign-up that is now confirmed; returns other triggers unchanged. If an operator
+    /// or a phone number confirmed it, the mailbox is not verified. The reservation then remains
+    /// until a token verifies the mailbox.
     static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
         guard sameBytes(event.trigger, CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)
@@ -84,7 +85,8 @@ package enum CognitoEndpoints {
     }
 }
 
-/// A Cognito trigger event: a JSON tree that is returned, of which a few members are read.
+/// An event of a Cognito trigger. The JSON is kept, since it is returned in the response; a few of
+/// its members are read.
 struct CognitoEvent: Sendable {
     var document: JSONValue
     var trigger: String
@@ -102,7 +104,7 @@ struct CognitoEvent: Sendable {
             .nullable("response", .any, "The event's `response`, as Cognito sends it."),
         ])
 
-    /// Throws 422 with every error, as for any body.
+    /// Reads an event. Throws 422 with every error, as for other bodies.
     init(_ document: JSONValue) throws {
         var decoder = Decoder(allowsReadOnly: false)
         let input = decoder.object(document, Self.shape, at: "")
@@ -115,7 +117,7 @@ struct CognitoEvent: Sendable {
 
     private var attributes: JSONValue { document["request"]?["userAttributes"] ?? .null }
 
-    /// An attribute that is not a string counts as absent.
+    /// The value of a user attribute; `nil` if it is absent or not a string.
     func attribute(_ name: String) -> String? { attributes[name]?.string }
 
     private var emailVerified: Bool? {
@@ -127,7 +129,7 @@ struct CognitoEvent: Sendable {
         }
     }
 
-    /// The provisioning call for this event; `nil` for a trigger without a decision.
+    /// The attempt that the event describes; `nil` for a trigger that needs no decision.
     func call(for request: Call) -> ProvisioningCall? {
         guard let source = CognitoMapping.Trigger(rawValue: trigger) else { return nil }
         let kind: Attempt.Trigger =
@@ -145,7 +147,8 @@ struct CognitoEvent: Sendable {
         call.clientID = document["callerContext"]?["clientId"]?.string
         call.caller = request.callerTenant
         call.onlyProvider = request.principal.provider
-        // The id token of a native user contains a `sub`, which the sign-up's event did not have.
+        // The token of a user of the pool itself contains a `sub`, which the event of the sign-up
+        // lacks.
         if kind == .nativeProved {
             call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }
         }
@@ -162,14 +165,15 @@ struct CognitoEvent: Sendable {
         return call
     }
 
-    /// A value that the app passed to the sign-up.
+    /// The value that the app passed to the sign-up under this name.
     private func passed(_ name: String) -> String? {
         let request = document["request"]
         return request?["validationData"]?[name]?.string
             ?? request?["clientMetadata"]?[name]?.string
     }
 
-    /// The event with all three flags set by this server and everything else unchanged.
+    /// The event with its three response flags set to false, so that this server decides them, and
+    /// otherwise unchanged.
     var allowed: JSONValue {
         var members = document.members ?? []
         var response = (document["response"]?.members ?? []).filter { member in

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/provisioning/decisions` and its counterpart below a tenant.
+/// `/v1/provisioning/decisions`, and the same list below a tenant.
 package enum DecisionEndpoints {
     package static let all: [Endpoint] = [list, get, listOfTenant, getOfTenant]
 
@@ -93,7 +93,7 @@ package enum DecisionEndpoints {
             row.trace = try await call.database.shown(row.trace, to: tenant)
             if call.query.flag("would_admit") {
                 try await call.takeDryRuns()
-                // For an invite that did not help, nothing more is shown.
+                // For an invite that did not lead to admission, the response has nothing more.
                 let isTold = !row.isPart || row.email != nil
                 row.wouldAdmit =
                     isTold ? try await call.database.wouldAdmit(row.id, reader: tenant) : []
@@ -104,7 +104,7 @@ package enum DecisionEndpoints {
 }
 
 extension QueryParameter {
-    /// For a list over all tenants.
+    /// The parameter `tenant` of a list over all tenants.
     static let ofTenant = QueryParameter(
         "tenant", .string(min: 1, max: 63),
         "Only decisions or events of this tenant, by id or slug. A tenant's credential sees its "
@@ -112,8 +112,8 @@ extension QueryParameter {
 }
 
 extension Call {
-    /// The tenant of the query parameter `tenant`; `nil` if it is missing or if the path names a
-    /// tenant. Throws 404 for a tenant other than the credential's own.
+    /// The tenant of the query parameter `tenant`; `nil` if the query does not have it or the path
+    /// names a tenant. Throws 404 if a tenant's credential names another tenant.
     var askedTenant: UUID? {
         get async throws {
             guard resolvedTenant == nil, let wanted = query.optionalString("tenant") else {
@@ -126,8 +126,8 @@ extension Call {
         }
     }
 
-    /// The path's tenant, else the credential's; `nil` for all tenants, with a credential of the
-    /// platform.
+    /// The tenant in the path or, if there is none, the credential's tenant; `nil` for all tenants,
+    /// with a credential of the platform.
     fileprivate var decisionTenant: UUID? {
         resolvedTenant?.id ?? (principal.platform ? nil : principal.tenant ?? .platform)
     }

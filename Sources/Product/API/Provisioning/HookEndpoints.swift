@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// The generic hook and its dry run. Every decision gets a 200, refusals included.
+/// The generic hook and its dry run. The status is 200 for every decision, even if it is a refusal.
 package enum HookEndpoints {
     package static let all: [Endpoint] = [preSignup, evaluate]
 
@@ -40,7 +40,7 @@ package enum HookEndpoints {
 }
 
 extension Call {
-    /// In the audit log, a change by a hook is attributed to the hook's credential.
+    /// The actor of a change by a hook in the audit log: the hook's credential.
     var hookActor: Actor {
         var actor = actor
         actor.type = "hook"
@@ -48,15 +48,16 @@ extension Call {
     }
 }
 
-/// Both triggers in the form of the Lambda Invoke API (AWS Lambda API reference, Invoke).
+/// The endpoint for both triggers in the form of the Lambda Invoke API (AWS Lambda API reference,
+/// Invoke).
 enum LambdaEndpoint {
-    /// `X-Amz-Invocation-Type`.
+    /// The values of `X-Amz-Invocation-Type`.
     private enum Invocation: String, CaseIterable {
         case requestResponse = "RequestResponse"
-        /// The event is processed before it is acknowledged with 202, so that no acknowledged event
-        /// is lost.
+        /// The caller does not wait for a result. The event is processed before the 202 response,
+        /// so that no acknowledged event is lost.
         case event = "Event"
-        /// Only checks the permission, and answers 204.
+        /// Only checks the permission. The response is 204.
         case dryRun = "DryRun"
     }
 
@@ -105,14 +106,14 @@ enum LambdaEndpoint {
         } else {
             response = .ok(try await CognitoEndpoints.confirm(event, call))
         }
-        // The caller does not wait for the result of an Event. Its decision is recorded like any
+        // The caller does not want the result of an Event, but its decision is recorded like any
         // other.
         if invocation == .event { response = Response(202) }
         response.set("x-amz-executed-version", "$LATEST")
         return response
     }
 
-    /// The response of the Lambda runtime when a function throws.
+    /// The body that the Lambda runtime returns when a function throws.
     private static let functionError = ObjectShape(
         "FunctionError",
         [.readOnly("errorMessage", .string()), .readOnly("errorType", .string())])
@@ -127,8 +128,8 @@ enum LambdaEndpoint {
         return known
     }
 
-    /// Encodes a refusal on this endpoint's path with what AWS clients read: the member `Message`,
-    /// and the type in `x-amzn-errortype`. `nil` for other paths.
+    /// The response for a refusal on this endpoint's path, in the form that AWS clients read: with
+    /// the member `Message`, and the type in `x-amzn-errortype`. `nil` for other paths.
     static func encode(_ problem: Problem, _ request: Request) -> Response? {
         guard request.path.utf8.starts(with: LambdaCaller.prefix.utf8) else { return nil }
         var problem = problem

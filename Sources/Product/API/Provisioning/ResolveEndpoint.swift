@@ -4,7 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `…/decisions/{id}/resolve`: decides who owns an account with an unverified address.
+/// `…/decisions/{id}/resolve`: lets an operator decide who owns an account with an unverified
+/// address.
 package enum ResolveEndpoint {
     package static let all: [Endpoint] = [resolve]
 
@@ -54,7 +55,8 @@ package enum ResolveEndpoint {
             }, etag: ETag.version(1))
     }
 
-    /// Throws 404 for a caller who sees only its own decisions.
+    /// Whether the decision exists. False, which leads to 404, for a caller who sees only its own
+    /// decisions.
     @Sendable private static func exists(_ call: Call) async throws -> Bool {
         guard call.bound(.readDecisions) == nil else { return false }
         return try await call.database.decision(call.id(), tenant: call.tenant.id) != nil
@@ -84,8 +86,8 @@ package enum ResolveEndpoint {
         _ resolved: ResolvedDecision, _ change: Change, _ database: Database, _ call: Call
     ) async throws {
         for address in resolved.recipients {
-            // A random id for each mail: a later mail about the same object would replace the
-            // earlier one.
+            // Each mail has a random id. With the id of the object, a later mail about it would
+            // replace the earlier one.
             try await change.post(
                 OutgoingMail(
                     .accountGiven, to: address, tenantName: try await change.tenantName(),
@@ -96,7 +98,7 @@ package enum ResolveEndpoint {
     }
 }
 
-/// The body of an attempt, for the generic hook and the dry run.
+/// The body that describes an attempt, for the generic hook and its dry run.
 enum AttemptShape {
     static let shape = ObjectShape(
         "Attempt",
@@ -148,16 +150,16 @@ enum AttemptShape {
 }
 
 extension Call {
-    /// The only tenant that a tenant's credential reaches; `nil` for the platform's credentials.
+    /// The only tenant that the credential can reach; `nil` for the platform's credentials.
     var callerTenant: UUID? { principal.platform ? nil : principal.tenant }
 }
 
 extension ProvisioningResult {
-    /// The response of the generic hook as text.
+    /// The response of the generic hook, as JSON text.
     var answerText: String { String(decoding: json().encoded(), as: UTF8.self) }
 
-    /// The response of the generic hook and, with the trace, of the dry run. Hooks and the person
-    /// get it; neither may see private attributes.
+    /// The response of the generic hook; with `trace`, that of its dry run. It goes to hooks and to
+    /// the person, so it contains no private attributes.
     func json(trace: JSONValue? = nil) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("outcome", .string(verdict.outcome.rawValue)),
@@ -228,7 +230,7 @@ extension ProvisioningResult {
 private func text(_ id: UUID?) -> JSONValue { id.map { .string($0.description) } ?? .null }
 
 extension [NearestYes] {
-    /// `[{change, detail, tenant_id}]`.
+    /// The trace as JSON: `[{change, detail, tenant_id}]`.
     var document: JSONValue {
         .array(
             map {
@@ -260,8 +262,8 @@ extension NearestYes {
 }
 
 extension Call {
-    /// Counts runs of the rules that write nothing against the caller's limit per minute: they
-    /// block no other call, but cost as much as real runs. Throws 429.
+    /// Counts dry runs of the rules for the caller. They change nothing, but cost as much as real
+    /// runs. Throws 429 above the limit per minute.
     func takeDryRuns(_ number: Int = 1) async throws {
         let caller = principal.id?.description ?? (principal.tenant ?? .platform).description
         let taken = try await database.count(

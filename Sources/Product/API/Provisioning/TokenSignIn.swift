@@ -5,7 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/provisioning/sign-in`: applies the hooks' rules at every later sign-in.
+/// `/v1/provisioning/sign-in`: applies the same rules as the hooks, at each sign-in with a
+/// provider's id token.
 package enum TokenSignInEndpoint {
     package static let all: [Endpoint] = [signIn]
 
@@ -38,8 +39,8 @@ package enum TokenSignInEndpoint {
     }
 }
 
-/// A sign-in that is proved by a provider's id token: verifies the token, finds its provider, and
-/// makes an attempt from its claims.
+/// A sign-in with a provider's id token. It finds the provider, verifies the token, and makes an
+/// attempt from the token's claims.
 struct TokenSignIn {
     let call: Call
     let database: Database
@@ -82,10 +83,10 @@ struct TokenSignIn {
             requestID: call.request.id, ip: call.request.remoteAddress)
     }
 
-    /// Seconds for which the delivery of a purely informational mail is attempted.
+    /// The number of seconds for which the server tries to deliver a mail that only informs.
     static let noticeSeconds: Int64 = 3 * 86_400
 
-    /// A request to decline a tenant must name that tenant and nothing else.
+    /// Declines membership in a tenant. The body must name that tenant and nothing else.
     private func decline(
         _ attempt: ProvisioningCall, _ provider: ProviderRow
     ) async throws -> Response {
@@ -124,7 +125,7 @@ struct TokenSignIn {
         }
     }
 
-    /// The same token with the same body is the same attempt.
+    /// The id of the attempt. It is the same for the same token with the same body.
     private func event(_ token: String) -> String {
         let names = ["tenant", "invite_token", "link_grant"]
         var texts = [token] + names.map { call.input.optionalString($0) ?? "" }
@@ -132,7 +133,8 @@ struct TokenSignIn {
         return "id-token " + Hex.encode(SHA256.hash(Array(texts.joined(separator: "\n").utf8)))
     }
 
-    /// All refused tokens get the same text; the reason is only in the log.
+    /// The error for a refused token. Its text is the same for every cause; the cause is only in
+    /// the log.
     static func refused(_ cause: String) -> Problem {
         var problem = Problem(
             .unauthorized, "The id token is not accepted.",
@@ -153,8 +155,9 @@ struct TokenSignIn {
         return String(parts[1].trimmingSpaces)
     }
 
-    /// The requested tenant's own provider takes precedence over the platform's, and that over any
-    /// other, if there is only one.
+    /// The provider for a token's issuer and audiences. The requested tenant's own provider comes
+    /// first, then the platform's. Any other is chosen only if it is the only one. Throws if there
+    /// is none.
     private func provider(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         let rows = try await database.providers(issuing: token.claimedIssuer)
         var fitting: [(ProviderRow, RelyingParty)] = []
@@ -195,8 +198,8 @@ struct TokenSignIn {
 }
 
 extension ProvisioningCall {
-    /// The identity and the claims of a verified id token. For a federated user of a pool this is
-    /// the identity behind the pool's, so that it is the same one as in the pool's triggers.
+    /// Makes an attempt from the claims of a verified id token. For a federated user of a Cognito
+    /// pool, the identity is the one at the upstream provider, as in the pool's triggers.
     package init(_ claims: IDClaims, from provider: ProviderRow) {
         if !sameBytes(provider.kind, ProviderKind.cognito.rawValue) {
             self.init(
@@ -211,7 +214,8 @@ extension ProvisioningCall {
             }
             if let first = names.first {
                 self.init(provider: .federated(pool: provider.issuer, first))
-                // A pool links only a few of them to one user.
+                // The limit of nine is enough, since a pool links only a few identities to one
+                // user.
                 otherNames = Array(names.dropFirst().prefix(9))
             } else {
                 let name = claims.all["cognito:username"]?.string ?? claims.subject
@@ -220,8 +224,8 @@ extension ProvisioningCall {
                     trigger: .nativeProved)
             }
             alias = PoolAlias(pool: provider.issuer, sub: claims.subject)
-            // This provider's keys verified the token, so no other registration of the pool may be
-            // used.
+            // The token was verified with this provider's keys, so no other provider with the same
+            // pool may be used.
             onlyProvider = provider.id
         }
         tokenTime = TokenTime(claims: claims.all)

@@ -1,10 +1,10 @@
 import Domain
 import Text
 
-/// A `code` that a response may carry. Clients branch on codes, so a test pins them.
+/// A `code` in a response. Clients depend on codes, so a test lists them all.
 package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
-    /// The default status of the code; a problem may have another.
+    /// The default status of a problem with this code. A problem may have another one.
     package let status: Int
 
     private init(_ rawValue: String, _ status: Int) {
@@ -12,7 +12,7 @@ package struct Code: RawRepresentable, Hashable, Sendable {
         self.status = status
     }
 
-    /// `nil` for a text that is not a code.
+    /// `nil` if the text is not a known code.
     package init?(rawValue: String) {
         guard let code = Self.allCases.first(where: { sameBytes($0.rawValue, rawValue) }) else {
             return nil
@@ -48,7 +48,7 @@ package struct Code: RawRepresentable, Hashable, Sendable {
     package static let rateLimited = reason(.rateLimited)
     package static let unavailable = reason(.unavailable)
 
-    /// The code of a refusal by the rules, which has the reason's name.
+    /// The code of a refusal by the rules. It has the name of the reason.
     package static func reason(_ reason: Reason) -> Code {
         let status =
             switch reason {
@@ -67,7 +67,7 @@ package struct Code: RawRepresentable, Hashable, Sendable {
         return Code(reason.rawValue, status)
     }
 
-    /// A title that is the same for every occurrence (RFC 9457 section 3.1.3).
+    /// The title of the problem, which is always the same for a code (RFC 9457 section 3.1.3).
     package var title: String {
         let words = rawValue.split(separator: "_").joined(separator: " ")
         return words.prefix(1).uppercased() + words.dropFirst()
@@ -86,7 +86,7 @@ extension Code: CaseIterable {
         ] + Reason.allCases.map(reason)
 }
 
-/// The kinds of errors in one member of a body or one query parameter.
+/// The kind of an error in a member of the body or in a query parameter.
 package enum FieldCode: String, Sendable, CaseIterable {
     case required, unknown, duplicate, changed
     case wrongType = "wrong_type"

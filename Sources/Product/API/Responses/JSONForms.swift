@@ -3,7 +3,8 @@ import JSON
 import Storage
 import Text
 
-/// The JSON forms of all objects. A missing value is `null`.
+/// Converts values to their JSON form, which is the same for all objects. A missing value is
+/// `null`.
 extension JSONValue {
     static func uuid(_ id: UUID?) -> JSONValue { id.map { .string($0.description) } ?? .null }
     static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
@@ -12,7 +13,7 @@ extension JSONValue {
     }
     static func strings(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
 
-    /// The output of `body` as a tree, for the few callers that read a view.
+    /// The output of `body` as a tree. Only a few callers need the view of an object in this form.
     static func written(_ body: (inout JSONWriter) -> Void) -> JSONValue {
         var writer = JSONWriter()
         body(&writer)
@@ -20,7 +21,7 @@ extension JSONValue {
     }
 }
 
-/// The `/v1` view of an object, written as bytes without an intermediate tree.
+/// An object that writes its `/v1` view as bytes, without a tree in between.
 protocol JSONView {
     func write(to json: inout JSONWriter)
 }
@@ -29,7 +30,7 @@ extension JSONView {
     var json: JSONValue { .written(write) }
 }
 
-/// Writes members by name, in the same forms.
+/// Writes named members in the JSON forms of all objects.
 extension JSONWriter {
     mutating func member(_ name: StaticString, _ id: UUID?) {
         self.name(name)
@@ -53,7 +54,7 @@ extension JSONWriter {
         text.withUTF8 { string($0) }
     }
 
-    /// A JSON object in the form in which the database stores it.
+    /// Writes a JSON object that is already encoded, as the database stores it.
     mutating func member(_ name: StaticString, object: StoredText?) {
         self.name(name)
         guard let object else { return null() }

@@ -6,10 +6,10 @@ import Text
 /// One error in the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name` for a
 /// query parameter.
 package struct FieldError: Sendable, Equatable {
-    /// Identifies the wrong member; empty for the whole body.
+    /// Identifies the wrong member by a JSON pointer; empty for the whole body.
     package var pointer: String
     package var code: FieldCode
-    /// Completes, for people, the sentence that begins with the field's name.
+    /// The error in words, which follow the field's name in a sentence.
     package var detail: String
 
     /// `detail` must not repeat the value, which may be a secret.
@@ -22,27 +22,28 @@ package struct FieldError: Sendable, Equatable {
 
 /// An error response by RFC 9457, thrown from anywhere below the dispatcher.
 package struct Problem: Error, Sendable {
-    /// The most errors of a response; more would not be worth their bytes.
+    /// The maximum number of errors in a response.
     static let maxErrors = 100
 
-    /// Usually the default status of the code.
+    /// The HTTP status. Usually it is the default status of the code.
     package var status: Int
-    /// For programs: determines the document's `type`.
+    /// The code for programs. It determines the document's `type`.
     package var code: Code
     package var detail: String
-    /// Empty unless the input is invalid.
+    /// The errors in the input; empty for any other problem.
     package var errors: [FieldError]
     /// Header fields of the response, for example `Retry-After`, `WWW-Authenticate` or `Allow`.
     package var fields: [Field]
     /// Further members of the document, for example the id of the conflicting object.
     package var members: [JSONValue.Member]
-    /// The cause, which only the log gets.
+    /// The cause, which is logged but not sent.
     package var cause: String?
-    /// Whether this is a 5xx that an app's contract prescribes although the server has no fault,
-    /// for example because a provider is not set up. Anybody can cause it, so it is logged as a
-    /// notice and raises no alert.
+    /// Whether this is a 5xx that an app's contract requires although the server has no fault, for
+    /// example because a provider is not set up. Anybody can cause it, so it is logged as a notice
+    /// and raises no alert.
     package var isForeseen = false
-    /// The page that a browser gets instead of the document. The log is the same.
+    /// The page that a browser gets in place of the problem document. It makes no difference to the
+    /// log.
     package var page: Response?
 
     /// If `status` is `nil`, the code's default applies.
@@ -58,20 +59,20 @@ package struct Problem: Error, Sendable {
         self.members = members
     }
 
-    /// 422 with all errors, at most the first hundred. `detail` is the sentence of the first one,
-    /// since most programs print nothing else.
+    /// A 422 response with the first hundred errors. `detail` is the sentence of the first one,
+    /// since most programs print only `detail`.
     package static func invalid(_ errors: [FieldError]) -> Problem {
         let sentence = MemberFault.sentence(
             errors.first.map { ($0.pointer, $0.detail) }, of: errors.count)
         return Problem(.validationFailed, sentence, errors: Array(errors.prefix(maxErrors)))
     }
 
-    /// 404. `what` completes "There is no such …".
+    /// A 404 response. `what` completes the sentence "There is no such …".
     package static func notFound(_ what: String = "object") -> Problem {
         Problem(.notFound, StorageFailure.notFound(what).detail)
     }
 
-    /// 409 with the id of the conflicting object.
+    /// A 409 response with the id of the conflicting object.
     package static func conflict(
         _ detail: String, with id: String, code: Code = .conflict
     ) -> Problem {
@@ -86,20 +87,21 @@ package struct Problem: Error, Sendable {
             fields: [Field("www-authenticate", "Bearer realm=\"gatehouse\"")])
     }
 
-    /// 403 for an authenticated caller without the right.
+    /// A 403 response for an authenticated caller who lacks the right.
     package static func forbidden(
         _ detail: String = "The credential does not permit this."
     ) -> Problem {
         Problem(.forbidden, detail)
     }
 
-    /// The database is unavailable: nothing was written, and a retry is safe.
+    /// A 503 response: the database is unavailable. Nothing was written, and a retry is safe.
     package static let unavailable = Problem(
         .unavailable, StorageFailure.unavailable.detail,
         fields: [Field("retry-after", "1")])
 
-    /// 429 with the header fields of draft-ietf-httpapi-ratelimit-headers. `limit` is the limit
-    /// that was reached, `retryAfter` the number of seconds until it is available again.
+    /// A 429 response with the header fields of draft-ietf-httpapi-ratelimit-headers. `limit` is
+    /// the limit that was reached, and `retryAfter` the number of seconds until a request is
+    /// possible again.
     package static func rateLimited(
         _ detail: String, limit: Int? = nil, retryAfter: Int64
     ) -> Problem {
@@ -112,20 +114,21 @@ package struct Problem: Error, Sendable {
         return Problem(.rateLimited, detail, fields: fields)
     }
 
-    /// The connection was lost during the commit: the change may or may not have been written.
+    /// A 503 response: the connection was lost during the commit, so it is unknown whether the
+    /// change was written.
     package static let commitUnknown = Problem(
         .commitUnknown, StorageFailure.commitUnknown.detail,
         fields: [Field("retry-after", "1")])
 
-    /// 500. The cause is only in the log.
+    /// A 500 response. Only the log has the cause.
     package static let internalError = Problem(
         .internalError,
         "Something went wrong on the server; its log has the details under the request id.")
 
-    /// The response. If `requestID` is `nil`, the member is omitted, for responses that must be
-    /// byte-equal on a retry.
+    /// The HTTP response. If `requestID` is `nil`, the document has no request id, since a retry
+    /// must get exactly the same bytes.
     package func response(requestID: String?) -> Response {
-        // A redirect leads to a page that explains the error.
+        // A redirect has no body, since the page that it leads to explains the error.
         if (300..<400).contains(status) { return Response(status, fields: fields) }
         var body: [JSONValue.Member] = [
             .init("type", .string("urn:gatehouse:problem:\(code.rawValue)")),
@@ -146,7 +149,7 @@ package struct Problem: Error, Sendable {
 }
 
 extension Problem: RowRefusal {
-    /// What any thrown error means to the caller; `nil` if it is a fault of the server.
+    /// The problem that an error means to the caller; `nil` if the error is a fault of the server.
     package init?(_ error: any Error) {
         if let problem = error as? Problem {
             self = problem

@@ -8,7 +8,8 @@ import Text
 /// A session of the console, as its operator sees it.
 package struct ConsoleSession {
     var `operator`: OperatorRow
-    /// Until when the operator counts as present; `nil` if presence was not proved in this session.
+    /// The time until which the operator counts as present, after a sign-in or step-up; `nil` if
+    /// presence was not proved in this session.
     var until: Timestamp?
 
     func json(_ call: Call) throws -> JSONValue {
@@ -58,8 +59,8 @@ package struct ConsoleSession {
             answering: .created(session.json(call), at: "/v1/session", etag: nil))
     }
 
-    /// The same with another response. `provider` and `isFresh` describe a sign-in at a provider;
-    /// see `startOperatorSession`.
+    /// Signs the operator in and adds the session's cookie to the response `answer`. `provider` and
+    /// `isFresh` describe a sign-in at a provider; see `startOperatorSession`.
     package static func begin(
         _ person: OperatorRow, by method: SignInMethod, at provider: UUID? = nil,
         isFresh: Bool = true, _ call: Call, in known: String? = nil, answering answer: Response
@@ -76,8 +77,9 @@ package struct ConsoleSession {
         return answer
     }
 
-    /// Records the proof in the calling session, and gives the session a new id and cookie.
-    /// `person` is the operator as read before the proof. Throws 401 if the session has ended.
+    /// Records the proof of presence in the calling session, and gives the session a new id and
+    /// cookie. `person` is the operator's row from before the proof. Throws 401 if the session has
+    /// ended.
     static func stepUp(
         _ person: OperatorRow, by method: StepUpMethod, _ call: Call
     ) async throws -> Response {
@@ -90,7 +92,8 @@ package struct ConsoleSession {
         return answer
     }
 
-    /// The same for any session of the operator, not only the calling one; `nil` if it has ended.
+    /// Records the proof of presence in any session of the operator, and gives it a new id and
+    /// cookie; `nil` if the session has ended.
     package static func stepUp(
         _ person: OperatorRow, in session: UUID, by method: SignInMethod, at provider: UUID? = nil,
         _ call: Call, answering answer: Response
@@ -102,8 +105,8 @@ package struct ConsoleSession {
         return stamped == nil ? nil : withCookie(answer, token, call)
     }
 
-    /// Opens the calling session with something that is not a proof of presence. The session gets a
-    /// new id and cookie.
+    /// Completes the sign-in of the calling session by a method that does not prove presence, and
+    /// gives the session a new id and cookie.
     static func open(by method: SignInMethod, _ call: Call) async throws -> Response {
         let person = try await call.operator
         guard let session = call.principal.session,
@@ -131,7 +134,7 @@ package struct ConsoleSession {
 }
 
 extension OperatorRow {
-    /// The actor, before there is a session.
+    /// The operator as an actor in the audit log, for acts before there is a session.
     package func actor(_ call: Call) -> Actor {
         Actor(
             type: "operator", id: id.description, name: name ?? email, requestID: call.request.id,
@@ -140,7 +143,7 @@ extension OperatorRow {
 }
 
 extension Call {
-    /// The time, address and browser of the request, for a mail.
+    /// The time, address and browser of the request, as text for a mail.
     var place: String {
         let minute = now.description.prefix(16).split(separator: "T").joined(separator: " ")
         let device = request.first("user-agent").map { "with \(DeviceName.of($0))" }
@@ -164,7 +167,8 @@ extension Call {
 
 /// The name of a browser and its system, from the `User-Agent` field.
 enum DeviceName {
-    /// The order matters, since most browsers name others as well.
+    /// The names to look for, in order. The order matters, since most browsers also name other
+    /// browsers.
     private static let browsers = [
         ("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"),
         ("Safari/", "Safari"), ("curl/", "curl"),

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/session`: operators' sessions at the console.
+/// `/v1/session`: sign-in, sign-out and the sessions of operators at the console.
 package enum SessionEndpoints {
     package static let all: [Endpoint] =
         [
@@ -66,12 +66,14 @@ package enum SessionEndpoints {
             session, of: call.operator, by: call.actor)
         var answer = Response.noContent
         answer.fields.append(SessionCookie.clear(isTLS: call.request.isTLS))
-        // The cookies stay: the browser remains one that its operator is known to use.
+        // The response does not clear cookies, so that the browser remains known as one in which
+        // its operator has signed in.
         answer.fields.append(Field("clear-site-data", "\"cache\", \"storage\""))
         return answer
     }
 
-    /// The operator with the given password or link. All failures get the same text.
+    /// The operator whom the password, passkey or link in the body identifies. All failures of one
+    /// method get the same text.
     private static func proved(_ call: Call) async throws -> (OperatorRow, SignInMethod) {
         if call.input.has("passkey") { return (try await PasskeyProof(call).signIn(), .passkey) }
         if let token = call.input.optionalString("token") {
@@ -108,14 +110,15 @@ package enum SessionEndpoints {
         return (person, method)
     }
 
-    /// Names the place where operators of the address's domain sign in, whether the address belongs
-    /// to an operator or not.
+    /// The error for a wrong address or password. If operators of the address's domain must sign in
+    /// at a provider, it names the provider, even if no operator has the address.
     private static func refused(_ call: Call) async throws -> Problem {
         try await elsewhere(call.input.string("email"), call)
             ?? .unauthorized("The address or the password is wrong.")
     }
 
-    /// `nil` if the address does not have to sign in at the provider.
+    /// The error that names the provider where operators of the address's domain must sign in;
+    /// `nil` if they need not.
     private static func elsewhere(_ email: String, _ call: Call) async throws -> Problem? {
         guard let setting = try await call.database.operatorSignIn(), setting.isRequired,
             let address = try? EmailAddress(email), setting.covers(address.domain.ascii),
@@ -124,13 +127,15 @@ package enum SessionEndpoints {
         return .unauthorized("Operators of \(address.domain.ascii) sign in at \(provider.name).")
     }
 
-    /// Refuses a session in a suspended tenant at once, since its first use would be refused.
+    /// Throws if the operator's tenant is suspended. Without this check, the new session would be
+    /// refused only when it is first used.
     package static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
         guard let tenant = person.tenant else { return }
         switch try await call.database.scope(tenant).tenantRow()?.status {
         case .active: return
         case .suspended:
-            // An owner may sign in to end a suspension by the tenant itself.
+            // An owner may sign in if the tenant's own operators suspended it, in order to resume
+            // it.
             guard person.role == .owner,
                 try await call.database.scope(tenant).isSuspendedByItself()
             else { throw Problem(.reason(.tenantSuspended), "The tenant is suspended.") }
@@ -139,7 +144,8 @@ package enum SessionEndpoints {
     }
 }
 
-/// `GET /v1/session/ways`: what the sign-in page offers; the same for everyone.
+/// `GET /v1/session/ways`: the ways to sign in that the sign-in page offers. They are the same for
+/// everyone.
 enum SignInWaysEndpoint {
     static let ways = Endpoint(
         .get, "/v1/session/ways", id: "getSignInWays", tag: "Session",
@@ -188,8 +194,9 @@ enum SignInWaysEndpoint {
     }
 }
 
-/// `POST /v1/session/not-me`: the button behind "this was not me" in a mail about an operator's
-/// account. Opening the link changes nothing, since mail systems open links by themselves.
+/// `POST /v1/session/not-me`: ends the sessions and the password of an operator. It is sent by the
+/// button on the page that a mail's link "this was not me" opens. Opening the page changes nothing,
+/// since mail systems open links by themselves.
 enum NotMeEndpoint {
     static let disown = Endpoint(
         .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",

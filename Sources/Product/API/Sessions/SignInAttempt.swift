@@ -4,19 +4,21 @@ import HTTP
 import Storage
 import Text
 
-/// One attempt at an operator's password. After failures it is locked out by counters that all
-/// replicas share: one for the client's network and one for the account. Unknown accounts cost and
-/// count the same as known ones. A browser in which the operator signed in before has its own
-/// counter, found by a cookie, so that attempts from elsewhere, even from the operator's own
-/// address, cannot lock the operator out.
+/// One attempt to sign in as an operator with a password. Failures are counted for the client's
+/// network and for the account, in counters that all replicas share; too many lock out further
+/// attempts. An unknown account costs and counts the same.
+///
+/// A browser in which the operator signed in before is found by a cookie and has a counter of its
+/// own. Failed attempts elsewhere, even from the same address, therefore cannot lock the operator
+/// out.
 struct SignInAttempt {
     var email: String
     var network: String
     var database: Database
     var passwords: PasswordHasher
-    /// The hash of the browser's cookie; `nil` if it sent none.
+    /// The hash of the cookie that identifies the browser; `nil` if the browser sent none.
     var device: [UInt8]?
-    /// How a wrong password is recorded.
+    /// The details with which a wrong password is recorded.
     private let described: WrongPasswords.Attempt
 
     init(of email: String, _ call: Call) throws {
@@ -34,8 +36,8 @@ struct SignInAttempt {
             })
     }
 
-    /// Records one wrong password for each account that was tried; if there was none, one for an
-    /// unknown account.
+    /// Records a wrong password for each account that was tried. If no account was found, records
+    /// one for an unknown account.
     private func noteWrong(_ people: [OperatorRow]) {
         let (log, now) = (database.wrongPasswords, database.clock())
         if people.isEmpty { return log.note(.unknown, of: .platform, described, at: now) }
@@ -44,27 +46,29 @@ struct SignInAttempt {
         }
     }
 
-    /// An account that the address may stand for, and its counter of attempts.
+    /// An account that the address may mean, with the counter for attempts at it.
     private struct Candidate {
         var found: (OperatorRow, String?)?
-        /// The counter of the account, or of this browser if the account knows the browser.
+        /// The counter for attempts: that of this browser if its operator has signed in here
+        /// before, else that of the account.
         var counter: [UInt8]
         var isKnown: Bool
     }
 
-    /// The result of an attempt at one candidate.
+    /// The result of an attempt to sign in to one account.
     private enum Outcome {
         case right(OperatorRow)
-        /// The value is the counter that recorded the attempt.
+        /// The password is wrong. The value is the counter in which the attempt is counted.
         case wrong([UInt8])
         case locked(AttemptsLocked)
     }
 
-    /// The operator; `nil` if the address and the password do not match. Checks the row in the
-    /// named tenant (id or slug), then the confirmed row with the address, or the only row. Each
-    /// row has its own password and counters, and a locked one does not block the other; a missing
-    /// row costs the same as an existing one. Throws `AttemptsLocked` if no row matched and one was
-    /// locked.
+    /// The operator with this address and password; `nil` if there is none.
+    ///
+    /// Tries the account in the named tenant (id or slug), then the confirmed account with the
+    /// address, or the only account. Each has its own password and counters, so a locked one does
+    /// not block the other. A missing account costs as much time as an existing one. Throws
+    /// `AttemptsLocked` if no password matched and an account was locked.
     func prove(_ password: [UInt8], in tenant: String? = nil) async throws -> OperatorRow? {
         let candidates = try await candidates(key, tenant)
         var tried = try await claimAddress(candidates)
@@ -73,7 +77,8 @@ struct SignInAttempt {
         for candidate in candidates {
             switch try await outcome(of: password, candidate) {
             case .right(let person):
-                // The operator knew the password, so the earlier attempts were not guesses.
+                // The operator knows the password, so the earlier attempts were not made to guess
+                // it. They no longer count.
                 for counter in tried { try await database.forgiveAttempt(counter) }
                 return person
             case .wrong(let counter):
@@ -87,8 +92,8 @@ struct SignInAttempt {
         return nil
     }
 
-    /// Whether this is the operator's password. Used for a step-up, which is counted and locked out
-    /// like a sign-in with the same row. Throws `AttemptsLocked`.
+    /// Whether this is the operator's password. This is for a step-up; attempts are counted and
+    /// locked out as for a sign-in to the same account. Throws `AttemptsLocked`.
     func prove(_ password: [UInt8], of person: OperatorRow) async throws -> Bool {
         let row = try await database.operatorsWithPassword(emailKey: person.emailKey)
             .first { $0.0.id == person.id }
@@ -106,9 +111,10 @@ struct SignInAttempt {
         }
     }
 
-    /// Claims an attempt for the address. No attempt is claimed in a browser that all of the
-    /// accounts know, so that others at the same address cannot hold it back. A browser that only
-    /// one of the accounts knows must not be usable to guess at another. Throws `AttemptsLocked`.
+    /// Counts an attempt for the client's network, and returns its counter. It is not counted if
+    /// this browser is known to all of the accounts, so that others in the same network cannot lock
+    /// it out. If only one of several accounts knows the browser, it is counted: the browser must
+    /// not be usable to guess the other's password. Throws `AttemptsLocked`.
     private func claimAddress(_ candidates: [Candidate]) async throws -> [[UInt8]] {
         let real = candidates.filter { $0.found != nil }
         if !real.isEmpty, real.allSatisfy(\.isKnown) { return [] }
@@ -129,7 +135,8 @@ struct SignInAttempt {
         return [own, everywhere]
     }
 
-    /// Makes the same queries for an unknown account, so that the time does not give it away.
+    /// The account, with the counter for attempts at it. For an unknown account the same queries
+    /// are made, so that the time does not reveal that it is unknown.
     private func candidate(
         _ found: (OperatorRow, String?)?, _ account: [UInt8]
     ) async throws -> Candidate {
@@ -139,7 +146,8 @@ struct SignInAttempt {
         return Candidate(found: found, counter: counter(account, of: device), isKnown: true)
     }
 
-    /// Whether the address alone is unambiguous: the first row is confirmed, or is the only one.
+    /// Whether the address alone identifies an account: the first row is confirmed, or there is
+    /// only one.
     private static func isClear(_ rows: [(OperatorRow, String?)]) -> Bool {
         rows.first?.0.isConfirmed ?? false || rows.count == 1
     }
@@ -158,10 +166,10 @@ struct SignInAttempt {
         return .right(person)
     }
 
-    /// Claims an attempt at the operator's second factor, which has its own counter: an attacker
-    /// who knows the password must be able neither to try a million codes nor to lock out the
-    /// operator's own browsers. Throws `AttemptsLocked`. The counter must be ended if the attempt
-    /// succeeds.
+    /// Counts an attempt at the operator's second factor, and returns its counter. It has a counter
+    /// of its own: an attacker who knows the password can neither try a million codes nor lock out
+    /// the operator's own browsers. The caller must end the counted attempt if it succeeds. Throws
+    /// `AttemptsLocked`.
     func claimFactorAttempt(of person: OperatorRow) async throws -> [UInt8] {
         var counter = name("second factor", person.id.description)
         if let device, try await database.isKnownDevice(device, of: person.id) {
@@ -175,7 +183,7 @@ struct SignInAttempt {
     private func account(_ key: String, in scope: String) -> [UInt8] {
         name("operator", key, "in", scope)
     }
-    /// The counter of one browser, which replaces the account's counter.
+    /// The counter of one browser for an account. It is used in place of the account's counter.
     private func counter(_ account: [UInt8], of device: [UInt8]) -> [UInt8] {
         SHA256.authenticate(account + device, key: database.directoryKey)
     }

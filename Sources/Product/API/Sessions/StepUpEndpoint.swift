@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `POST /v1/session/step-up`: proves within a session that its operator is present.
+/// `POST /v1/session/step-up`: proves, in an existing session, that the operator is present.
 enum StepUpEndpoint {
     static let stepUp = Endpoint(
         .post, "/v1/session/step-up", id: "stepUp", tag: "Session",
@@ -43,7 +43,8 @@ enum StepUpEndpoint {
         return try await ConsoleSession.stepUp(person, by: method, call)
     }
 
-    /// A recovery code signs in, as it does beside a password, but is not a proof of presence.
+    /// Completes a sign-in with a recovery code, for a session that still lacks its second factor.
+    /// A recovery code is no proof of presence, so any other session gets an error.
     private static func open(
         by code: String, _ person: OperatorRow, _ call: Call
     ) async throws -> Response {
@@ -58,7 +59,7 @@ enum StepUpEndpoint {
         return try await ConsoleSession.open(by: .recoveryCode, call)
     }
 
-    /// The method that the body contains.
+    /// The method that the body uses. Throws 422 unless it has exactly one.
     private static func method(_ call: Call) throws -> StepUpMethod {
         let given = [StepUpMethod.password, .totp, .passkey].filter {
             call.input.has($0.rawValue)
@@ -89,15 +90,16 @@ enum StepUpEndpoint {
     }
 }
 
-/// The second step of a sign-in, after a correct password, and a step-up with the authenticator
-/// app.
+/// The second factor of an operator: the second step of a sign-in after the password, or a step-up
+/// with the authenticator app.
 struct SecondFactor {
     var person: OperatorRow
     var attempt: SignInAttempt
     var call: Call
 
-    /// Returns how the sign-in as a whole is proved. Throws 401 `second_factor_required` if an
-    /// operator with a second factor sent no code or a wrong one, and creates no session.
+    /// Proves the second factor, and returns the method of the whole sign-in. Throws 401
+    /// `second_factor_required`, and creates no session, if the operator has a second factor and
+    /// the code is missing or wrong.
     func prove() async throws -> SignInMethod {
         guard person.factors.hasSecondFactor else { return .password }
         let totp = call.input.optionalString("totp")
@@ -131,8 +133,9 @@ struct SecondFactor {
         }
     }
 
-    /// A wrong code after a correct password suggests that the password was stolen: it is recorded
-    /// in the audit log, and the third one causes a mail.
+    /// Whether `body` accepts the code. Each attempt is counted. A wrong code after a correct
+    /// password suggests that the password was stolen, so it is recorded in the audit log, and the
+    /// third one causes a mail.
     private func counted(_ body: () async throws -> Bool) async throws -> Bool {
         let counter = try await attempt.claimFactorAttempt(of: person)
         if try await body() {
@@ -148,7 +151,7 @@ struct SecondFactor {
         return false
     }
 
-    /// The sign-in has no principal yet.
+    /// The operator as an actor in the audit log. During a sign-in the call has no principal yet.
     private var actor: Actor { person.actor(call) }
 
     private func refused(_ detail: String) -> Problem {

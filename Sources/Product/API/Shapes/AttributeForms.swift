@@ -23,7 +23,7 @@ extension FieldShape {
 }
 
 extension Input {
-    /// The attributes after a body's change to them.
+    /// The attributes that result from the body's change.
     func attributes(on before: AttributePair) -> AttributePair {
         var after = before
         if let change = self["public_attributes"] { after.public = before.public.merging(change) }

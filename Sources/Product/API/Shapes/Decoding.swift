@@ -126,8 +126,8 @@ struct Decoder {
     }
 }
 
-/// Checks only the outline, so that obvious errors are reported with the others; the domain's
-/// parser decides.
+/// Whether the text roughly has the form of an email address. This check reports obvious errors
+/// together with those of other members. The parser of `EmailAddress` decides later.
 func isEmailShaped(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count <= 254, let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return false }
@@ -135,13 +135,14 @@ func isEmailShaped(_ text: String) -> Bool {
         && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
 }
 
-/// A hint for texts from a query, where an unescaped `+` stands for a space.
+/// A hint that is added to an error about a query parameter: an unescaped `+` means a space there.
 private func plusHint(_ text: String) -> String {
     text.utf8.contains(0x20) ? "; in a query a + is written as %2B" : ""
 }
 
 extension ObjectShape {
-    /// The alternative whose member is present, else the shape itself.
+    /// The shape for these members: the first alternative whose member is present, else this shape
+    /// itself.
     func chosen(for members: [JSONValue.Member]) -> ObjectShape {
         alternatives.first { alternative in
             members.contains { sameBytes($0.name, alternative.member) }
@@ -150,7 +151,7 @@ extension ObjectShape {
 }
 
 extension Kind {
-    /// `must be …`
+    /// The words that follow `must be` in an error.
     var noun: String {
         switch self {
         case .string, .email, .uuid, .timestamp, .enumeration: "a string"
@@ -163,8 +164,8 @@ extension Kind {
     }
 }
 
-/// Decodes `a=b&c=d` (application/x-www-form-urlencoded) by the declarations, and reports all
-/// errors at once.
+/// Decodes a query or form (application/x-www-form-urlencoded) by the declared parameters. Returns
+/// all errors at once.
 func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [FieldError]) {
     var decoder = Decoder(allowsReadOnly: false)
     var input = Input()
@@ -196,8 +197,8 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
     return (input, decoder.errors)
 }
 
-/// Completes "?name …". If another API's name for the parameter is known, the text suggests the one
-/// to use here.
+/// The text that follows "?name" in the error for an unknown parameter. If other APIs use this
+/// name, it suggests the parameter to use here.
 private func unknown(_ name: String, _ declared: [QueryParameter]) -> String {
     let instead =
         switch name {
@@ -220,7 +221,7 @@ private func unknown(_ name: String, _ declared: [QueryParameter]) -> String {
 }
 
 extension Kind {
-    /// The text of a query as the JSON value that is checked against the kind.
+    /// The JSON value for a text from the query. It is then checked against the kind.
     fileprivate func value(ofQuery text: String) -> JSONValue {
         switch self {
         case .integer:
@@ -232,8 +233,8 @@ extension Kind {
             if sameBytes(text, "true") { return .bool(true) }
             return sameBytes(text, "false") ? .bool(false) : .string(text)
         case .array(let item, _):
-            // An empty item is checked as an item: if it were dropped, `status=` would filter by no
-            // status at all.
+            // An empty item is kept and checked. If it were dropped, `status=` would be a filter by
+            // no status at all.
             let items = text.utf8.split(
                 separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
             return .array(items.map { item.value(ofQuery: String(decoding: $0, as: UTF8.self)) })
@@ -243,11 +244,12 @@ extension Kind {
     }
 }
 
-/// The members that passed the check against their shape. Accessors throw only if the shape does
-/// not promise the requested type; this is an error in the declaration and answered with 500.
+/// The members of an input that passed the check against their shape. An accessor throws only if
+/// the shape does not promise the requested type. This is a fault in the declaration, and the
+/// response is 500.
 package struct Input: Sendable, Equatable {
     package internal(set) var members: [JSONValue.Member] = []
-    /// Read-only members that the body repeated.
+    /// The read-only members that the body contains.
     package internal(set) var repeated: [JSONValue.Member] = []
 
     package init() {}
@@ -255,10 +257,10 @@ package struct Input: Sendable, Equatable {
     /// Whether the member is present, even if it is null.
     package func has(_ name: String) -> Bool { self[name] != nil }
 
-    /// Whether the member is present as null; in a PATCH this clears the value.
+    /// Whether the member is present and null; in a PATCH this clears the value.
     package func isNull(_ name: String) -> Bool { self[name] == .null }
 
-    /// `nil` if the member is absent; `.null` if it is present as null.
+    /// The member's value, or `.null` if it is null; `nil` if it is absent.
     package subscript(name: String) -> JSONValue? {
         members.first { sameBytes($0.name, name) }?.value
     }
@@ -281,12 +283,13 @@ package struct Input: Sendable, Equatable {
 
     package func optionalUUID(_ name: String) -> UUID? { optionalString(name).flatMap { UUID($0) } }
 
-    /// `nil` if absent, null or not an RFC 3339 time.
+    /// The time in the member; `nil` if it is absent, null or not an RFC 3339 time.
     package func optionalTimestamp(_ name: String) -> Timestamp? {
         optionalString(name).flatMap { Timestamp($0) }
     }
 
-    /// `nil` if absent, null or not an array. Items that are not strings are dropped.
+    /// The strings in the member; `nil` if it is absent, null or not an array. Other items are
+    /// dropped.
     package func optionalStrings(_ name: String) -> [String]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { if case .string(let text) = $0 { text } else { nil } }
@@ -294,7 +297,8 @@ package struct Input: Sendable, Equatable {
 
     package func optionalObject(_ name: String) -> Input? { self[name].flatMap { Input($0) } }
 
-    /// `nil` if absent, null or not an array. Items that are not objects are dropped.
+    /// The objects in the member; `nil` if it is absent, null or not an array. Other items are
+    /// dropped.
     package func optionalObjects(_ name: String) -> [Input]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { Input($0) }
@@ -304,7 +308,7 @@ package struct Input: Sendable, Equatable {
     package func `case`<Value: RawRepresentable<String>>(_ name: String) throws -> Value {
         try given(optionalCase(name))
     }
-    /// Throws 422 for text that is not an email address.
+    /// The email address in the member. Throws 422 for any other text.
     package func emailAddress(_ name: String) throws -> EmailAddress {
         do throws(EmailFault) {
             return try EmailAddress(optionalString(name) ?? "")
@@ -322,10 +326,11 @@ package struct Input: Sendable, Equatable {
     package func object(_ name: String) throws -> Input { try given(optionalObject(name)) }
     package func objects(_ name: String) throws -> [Input] { try given(optionalObjects(name)) }
 
-    /// False if absent.
+    /// Whether the member is true. False if it is absent.
     package func flag(_ name: String) -> Bool { optionalBool(name) ?? false }
 
-    /// For PATCH: `nil` keeps the current value, `.some(nil)` clears it.
+    /// The change that a PATCH requests for a member: `nil` to keep the value, and `.some(nil)` to
+    /// clear it.
     package func change<T>(_ name: String, _ read: (Input) -> (String) -> T?) -> T?? {
         guard has(name) else { return nil }
         return .some(read(self)(name))
@@ -336,8 +341,8 @@ package struct Input: Sendable, Equatable {
         self.members = members
     }
 
-    /// An object without a declared shape, whose members the reader checks; `nil` if the value is
-    /// not an object.
+    /// An object without a declared shape, whose members the caller must check. `nil` if the value
+    /// is not an object.
     package init?(object value: JSONValue) { self.init(value) }
 
     private func given<T>(_ value: T?) throws -> T {
@@ -347,9 +352,9 @@ package struct Input: Sendable, Equatable {
 }
 
 extension Input {
-    /// PUT and PATCH may repeat read-only members as GET returned them. Throws 422 for one that
-    /// differs. `counted` is a member that may differ, because it is computed for each response.
-    /// `ways` states, by member, how it can be changed instead.
+    /// Throws 422 for a read-only member of the body that differs from the current one. PUT and
+    /// PATCH may repeat such members as GET returned them. `counted` is a member that may differ,
+    /// because it is computed for each response. `ways` states for a member how it can be changed.
     package func checkRepeated(
         against current: JSONValue, but counted: String? = nil, ways: [String: String] = [:]
     ) throws {

@@ -1,15 +1,15 @@
 import JSON
 import Text
 
-/// A member of an object.
+/// The declaration of a member of an object.
 package struct FieldShape: Sendable {
     package var name: String
-    /// What a present, non-null value must be.
+    /// The kind of a value that is present and not null.
     package var kind: Kind
     package var isRequired: Bool
-    /// `null` is allowed; in a PATCH it clears the value.
+    /// Whether the value may be `null`. In a PATCH, `null` clears it.
     package var isNullable: Bool
-    /// Responses contain the member. PUT and PATCH may repeat it unchanged.
+    /// Whether the member is only for responses. PUT and PATCH may repeat it unchanged.
     package var isReadOnly: Bool
     /// The description in the OpenAPI document; if empty, the vocabulary's text for the name.
     package var summary: String
@@ -29,24 +29,24 @@ package struct FieldShape: Sendable {
         self.example = example
     }
 
-    /// The field's own description, else the vocabulary's for its name.
+    /// The field's own description or, if it has none, the vocabulary's for its name.
     var description: String? { summary.isEmpty ? Vocabulary.description(of: name) : summary }
 
     package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, required: true, summary)
     }
 
-    /// The member may be absent. Null is 422.
+    /// A member that may be absent. It must not be null.
     package static func optional(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, summary)
     }
 
-    /// The member may be absent, and may be `null`, which means that there is no value.
+    /// A member that may be absent or `null`. Both mean that there is no value.
     package static func nullable(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, nullable: true, summary)
     }
 
-    /// Every response contains the member, unless `always` is false.
+    /// A member that only responses contain: every one, unless `always` is false.
     package static func readOnly(
         _ name: String, _ kind: Kind, nullable: Bool = false, always: Bool = true,
         _ summary: String = ""
@@ -55,19 +55,20 @@ package struct FieldShape: Sendable {
     }
 }
 
-/// The shape of a JSON object. It decodes bodies and documents them.
+/// The shape of a JSON object. It is used to decode bodies and to document them.
 package struct ObjectShape: Sendable {
     /// The component's name in the OpenAPI document; `nil` to write the shape inline.
     package var name: String?
-    /// The fields in the order of the documentation. The names are unique.
+    /// The fields in the order of the documentation. No two have the same name.
     package var fields: [FieldShape]
-    /// Whether undeclared members are allowed, as in other systems' events.
+    /// Whether undeclared members are allowed, as in events of other systems.
     package var isOpen: Bool
-    /// Shapes that apply instead if the body has the member: `{"invites": […]}` beside a single
-    /// invite.
+    /// For each of these members, the shape that applies in place of this one if the body has the
+    /// member. For example, a body with `invites` is a list of invites, and one without it is a
+    /// single invite.
     package var alternatives: [(member: String, shape: ObjectShape)] = []
 
-    /// An unnamed shape, written inline in the document.
+    /// Creates a shape without a name, which the OpenAPI document repeats wherever it is used.
     package init(_ fields: [FieldShape] = [], open: Bool = false) {
         self.init(nil, open: open, fields)
     }
@@ -80,16 +81,18 @@ package struct ObjectShape: Sendable {
 
     package static let empty = ObjectShape()
 
-    /// Adds another shape for bodies that have `member`.
+    /// Returns a shape that uses `shape` for bodies with this member.
     package func or(whenHas member: String, _ shape: ObjectShape) -> ObjectShape {
         var copy = self
-        // The name belongs to the plain shape, which may be documented on its own.
+        // Only the shape without alternatives keeps the name, since it may be documented on its
+        // own.
         copy.name = nil
         copy.alternatives.append((member, shape))
         return copy
     }
 
-    /// The body of a creation: without read-only members, with these required.
+    /// The shape for the body of a creation. It lacks the read-only members, and `required` are the
+    /// required ones.
     package func creating(_ name: String? = nil, required: [String]) -> ObjectShape {
         var copy = self
         copy.name = name
@@ -101,7 +104,7 @@ package struct ObjectShape: Sendable {
         return copy
     }
 
-    /// The body of a PATCH: every member may be absent.
+    /// The shape for the body of a PATCH, in which every member may be absent.
     package func patching(_ name: String? = nil) -> ObjectShape {
         var copy = self
         copy.name = name
@@ -109,7 +112,8 @@ package struct ObjectShape: Sendable {
         return copy
     }
 
-    /// The same shape with more members, for example a key with its secret.
+    /// The shape with more members. For example, an API key's shape becomes that of a key with its
+    /// secret.
     package func adding(_ name: String? = nil, _ more: [FieldShape]) -> ObjectShape {
         var copy = self
         copy.name = name
@@ -120,18 +124,19 @@ package struct ObjectShape: Sendable {
     func field(_ name: String) -> FieldShape? { fields.first { sameBytes($0.name, name) } }
 }
 
-/// The kinds of values that a field may have.
+/// The kind of a field's value.
 package indirect enum Kind: Sendable {
-    /// The lengths are in Unicode scalars, as JSON Schema counts.
+    /// A text. The lengths are in Unicode scalars, as in JSON Schema.
     case string(min: Int = 0, max: Int = 255, rule: TextRule? = nil)
     case email, uuid, timestamp, bool
     case integer(ClosedRange<Int>)
     case enumeration([String])
     case array(of: Kind, max: Int = 1000)
     case object(ObjectShape)
-    /// Any member names; each value is of this kind.
+    /// An object with any member names. Each value is of this kind.
     case map(of: Kind)
-    /// A customer's own members. The writer merges them and checks the rest.
+    /// The tenant's own attributes of an object. They are checked when they are merged with the
+    /// stored ones.
     case attributes
     case any
 
@@ -145,9 +150,9 @@ package indirect enum Kind: Sendable {
     package static let externalID = Kind.string(min: 1, max: 255, rule: .externalID)
 }
 
-/// A rule on text beyond its length. `check` decides; the pattern only documents the rule.
+/// A rule for a text besides its length. `check` decides; the pattern only documents the rule.
 package struct TextRule: Sendable {
-    /// An ECMA-262 pattern, for the JSON Schema.
+    /// A regular expression (ECMA-262) for the JSON Schema.
     package var pattern: String?
     /// JSON Schema's `format`, for the documentation only.
     package var format: String?
@@ -155,13 +160,14 @@ package struct TextRule: Sendable {
     package var detail: String
     /// An example, which must pass `check`; `nil` to derive one from the field's name.
     package var example: String?
-    /// Gets only text that has passed the length limits.
+    /// Whether a text satisfies the rule. It gets only texts that have passed the limits on their
+    /// length.
     package var check: @Sendable (String) -> Bool
-    /// The form in which a text is stored: without invisible characters at the ends of names,
-    /// addresses and ids.
+    /// Converts a text to the form in which it is stored. For names, addresses and ids, this
+    /// removes invisible characters at the ends.
     package var normal: @Sendable (String) -> String = { $0 }
 
-    /// `detail` completes the sentence "the field …".
+    /// `detail` completes a sentence that begins with the field's name.
     package init(
         pattern: String? = nil, format: String? = nil, detail: String, example: String? = nil,
         normal: @escaping @Sendable (String) -> String = { $0 },
@@ -175,31 +181,32 @@ package struct TextRule: Sendable {
         self.check = check
     }
 
-    /// One line of printable ASCII, as a header field allows.
+    /// One line of printable ASCII, as a header field may contain.
     package static let printable = TextRule(
         pattern: "^[!-~]([ -~]*[!-~])?$", detail: "must be one line of printable ASCII"
     ) { text in text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
-    /// A name, a label or a note, which is displayed among other texts: a single line.
+    /// A name, a label or a note: a single line, which is displayed next to other texts.
     package static let displayName = TextRule(
         detail:
             "must have no control characters, no invisible characters and none that change the text direction",
         normal: DisplayText.named
     ) { DisplayText.isName($0) }
 
-    /// An id in the customer's own system. The limit counts bytes, unlike the limit on length.
+    /// An id in the customer's own system. Unlike the field's maximum length, this rule's limit is
+    /// in bytes.
     package static let externalID = TextRule(
         detail: "must be at most 255 bytes, without control characters",
         normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil && $0.utf8.count <= 255 }
 
-    /// A name that another system assigned, typed by hand: with a hidden character it would match
-    /// no person.
+    /// A name that another system assigned and that an operator types. With a hidden character in
+    /// it, it would match no person.
     package static let foreignID = TextRule(
         detail: "must have no control and no invisible characters", normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil }
 
-    /// A tenant's slug. It must not look like a UUID, since a path accepts either.
+    /// A tenant's slug. It must not have the form of a UUID, since paths accept both.
     package static let slug = TextRule(
         pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$",
         detail: "must be 2 to 63 lower-case letters, digits and inner hyphens, and not a UUID",
@@ -216,7 +223,7 @@ package struct TextRule: Sendable {
 }
 
 extension TextRule {
-    /// `detail` and, if there is one, the hidden character.
+    /// The error for a text: `detail` and, if the text has a hidden character, its name.
     package func fault(of text: String) -> String {
         guard let scalar = DisplayText.hidden(in: text) else { return detail }
         return "\(detail) (it has \(DisplayText.name(of: scalar)))"
@@ -224,8 +231,8 @@ extension TextRule {
 }
 
 extension Kind {
-    /// The form in which a value is stored: a name, an address or an id without invisible
-    /// characters at its ends. Any other value is returned unchanged.
+    /// The value in the form in which it is stored. Invisible characters are removed from the ends
+    /// of names, addresses and ids; any other value is unchanged.
     func normal(_ value: JSONValue) -> JSONValue {
         switch (self, value) {
         case (.string(_, _, let rule?), .string(let text)): .string(rule.normal(text))
@@ -245,16 +252,16 @@ extension Kind {
     }
 }
 
-/// A parameter of the query. Its value is text; the kind defines the text's form.
+/// A query parameter. Its value is a text, which must have the form of its kind.
 package struct QueryParameter: Sendable {
-    /// The name in the URL, in snake_case. Repeating the parameter is 422.
+    /// The name in the URL, in snake_case. A repeated parameter is refused with 422.
     package var name: String
-    /// The kind as which the text is parsed.
+    /// The kind of value that the text is parsed as.
     package var kind: Kind
     package var isRequired: Bool
     package var summary: String
-    /// Whether there is one parameter for each name after the dot: `attributes.<name>` in the
-    /// documentation.
+    /// Whether this declares one parameter for each name after the dot, documented as
+    /// `attributes.<name>`.
     package var isFamily = false
 
     package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {
@@ -271,22 +278,24 @@ package struct QueryParameter: Sendable {
         return given.utf8.count > start.count && given.utf8.starts(with: start)
     }
 
-    /// The accepted values of `limit`, the number of items of a page; others are 422.
+    /// The accepted values of `limit`, the number of items of a page. Others are refused with 422.
     static let limits = 1...200
     package static let limit = QueryParameter(
         "limit", .integer(limits), "The number of items of a page; 50 if absent.")
-    /// Opaque: base64url with a checksum of the list's path, sort and filters.
+    /// The cursor of a page, opaque to clients. It is base64url and has a checksum of the list's
+    /// path, sort order and filters.
     package static let cursor = QueryParameter(
         "cursor", .string(min: 1, max: 1024), "The `next_cursor` of the previous page.")
     package static let search = QueryParameter(
         "q", .string(min: 1, max: 255),
         "A part of the email address or the name, in any case. With fewer than 3 characters, the beginning."
     )
-    /// Read by `Call.isDryRun`.
+    /// The parameter for a dry run. `Call.isDryRun` reads it.
     package static let dryRun = QueryParameter(
         "dry_run", .bool, "Whether to only report what would happen. Nothing is written.")
 
-    /// The parameters of every list. The first of `sorts` is the default; `-` is descending.
+    /// The parameters of every list. The first of `sorts` is the default order; a `-` before a name
+    /// means descending order.
     package static func list(sorts: [String], search: Bool = false) -> [QueryParameter] {
         [
             limit, cursor,

@@ -10,7 +10,8 @@ struct SchemaWriter {
     mutating func reference(_ shape: ObjectShape) -> JSONValue {
         guard let name = shape.name else { return schema(shape) }
         if !components.contains(where: { sameBytes($0.name, name) }) {
-            // The place is reserved first, so that a shape that refers to itself terminates.
+            // The place in the list of components is reserved before the shape is written, so that
+            // a shape that contains itself does not recurse without end.
             components.append(JSONValue.Member(name, .null))
             let index = components.count - 1
             components[index].value = schema(shape)
@@ -41,7 +42,7 @@ struct SchemaWriter {
 
     private mutating func schema(_ field: FieldShape) -> JSONValue {
         var members = schema(field.kind)
-        // Limits apply to input only; responses may be longer.
+        // Length limits apply to input only. A response may contain a longer value.
         if field.isReadOnly { members.removeAll { sameBytes($0.name, "maxLength") } }
         if field.isNullable { members = Self.nullable(members) }
         if field.isReadOnly { members.append(.init("readOnly", .bool(true))) }
@@ -112,11 +113,11 @@ struct SchemaWriter {
     }
 }
 
-/// Example values of a shape, for the documentation. The server accepts the example of a body as it
-/// is.
+/// Creates example values of a shape for the documentation. The server accepts the example of a
+/// body unchanged.
 extension ObjectShape {
-    /// `input` omits read-only members and those for which no valid value can be made up: times,
-    /// and objects that must already exist.
+    /// An example of an object. If `input` is true, it lacks read-only members, and members for
+    /// which no valid value can be made up: times, and ids of existing objects.
     package func example(input: Bool) -> JSONValue {
         .object(
             fields.filter { !input || $0.hasExample }.map { field in
@@ -133,7 +134,8 @@ extension FieldShape {
         return isRequired || example != nil || kind.isFreelyChosen && !Self.found.contains(name)
     }
 
-    /// The names of members whose objects must already exist, such as a mail server.
+    /// The names of members that work only with something that already exists, such as an object or
+    /// a mail server. Examples of bodies lack them.
     private static let found: Set = [
         "tenant", "token", "invite_token", "join_token", "link_grant", "return_to",
         "client_tenants", "endpoints", "upstreams",
@@ -142,7 +144,8 @@ extension FieldShape {
 }
 
 extension Kind {
-    /// Whether any well-formed value is accepted.
+    /// Whether an example of this kind can be made up. It cannot for times, and for ids of objects
+    /// that must exist.
     fileprivate var isFreelyChosen: Bool {
         switch self {
         case .timestamp, .uuid: false
@@ -152,7 +155,8 @@ extension Kind {
         }
     }
 
-    /// A value of this kind. `name` chooses the text from the vocabulary.
+    /// An example of this kind. `name` is the member's name, for which the vocabulary may have a
+    /// text.
     package func example(input: Bool, name: String = "") -> JSONValue {
         switch self {
         case .string(let min, let max, let rule):

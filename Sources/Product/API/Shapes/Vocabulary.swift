@@ -1,8 +1,8 @@
-/// The descriptions of members and parameters that have none of their own, by name.
+/// Descriptions and examples by name, for members and parameters that declare none of their own.
 enum Vocabulary {
     static func description(of name: String) -> String? { members[name] }
 
-    /// A realistic example value.
+    /// A realistic example for a member of this name; `nil` if there is none.
     static func example(of name: String) -> String? { examples[name] }
 
     private static let members: [String: String] = [

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/logo` and `/assets/logos/{hash}`: the logo on a tenant's pages.
+/// `/v1/tenants/{tenant}/logo` and `/assets/logos/{hash}`: the logo on the tenant's pages.
 package enum LogoEndpoints {
     package static let all: [Endpoint] = [put, delete, get]
 
@@ -53,8 +53,8 @@ package enum LogoEndpoints {
             throw Problem.notFound("logo")
         }
         var answer = Response(200, type: logo.type, logo.content)
-        // The URL is the hash of the content, so the image never changes. Opened as a page, it can
-        // do nothing.
+        // The URL contains the hash of the content, so the image at it never changes. If a browser
+        // opens it as a page, it can run nothing.
         answer.set("cache-control", "public, max-age=31536000, immutable")
         answer.set("content-security-policy", "default-src 'none'; sandbox")
         answer.set("x-content-type-options", "nosniff")
@@ -99,7 +99,7 @@ extension Appearance {
         ])
     }
 
-    /// The appearance after a body's change: an absent member stays, `null` clears it.
+    /// The appearance after the body's change. An absent member is kept, and `null` clears it.
     func changed(by input: Input?) -> Appearance {
         guard let input else { return self }
         var new = self
@@ -110,7 +110,8 @@ extension Appearance {
 }
 
 extension TenantRow {
-    /// What the holder of an invite or join link, who may be a stranger, is shown about the tenant.
+    /// The shape of what the holder of an invite or a join link, who may be a stranger, sees of the
+    /// tenant.
     static let faceShape = ObjectShape([
         .readOnly("name", .string()), .readOnly("slug", .string()), Appearance.field,
     ])

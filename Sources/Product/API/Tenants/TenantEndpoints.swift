@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants`: the customers.
+/// `/v1/tenants`: the tenants, which are the platform's customers.
 package enum TenantEndpoints {
     package static let all: [Endpoint] = [
         list, create, get, update, suspend, resume, delete, restore,
@@ -28,7 +28,7 @@ package enum TenantEndpoints {
     ) { call in
         let list = try call.listQuery()
         guard call.principal.platform else {
-            // A tenant's credential sees only its own tenant.
+            // A tenant's credential gets a list with only its own tenant.
             var own: [TenantRow] = []
             if let tenant = call.principal.tenant,
                 let row = try await call.database.scope(tenant).tenantRow()
@@ -99,7 +99,8 @@ package enum TenantEndpoints {
         }
     }
 
-    /// The slug never changes, since links and apps contain it.
+    /// The shape of a change. The slug is read-only and never changes, since links and apps contain
+    /// it.
     private static let slugless: ObjectShape = {
         var shape = TenantRow.shape
         for index in shape.fields.indices where shape.fields[index].name == "slug" {
@@ -237,7 +238,7 @@ extension TenantRow: JSONView {
 
     var etag: String { ETag.version(version) }
 
-    /// The tenant as people, their apps and hooks see it.
+    /// The tenant without private attributes, as people, their apps and hooks see it.
     var withoutPrivate: TenantRow {
         var row = self
         row.hidesPrivate = true
@@ -252,7 +253,7 @@ extension TenantRow: JSONView {
     }
 
     static let shape = ObjectShape("Tenant", fields)
-    /// Only the platform's list counts the users.
+    /// The shape of a tenant in the platform's list, which also has the number of its users.
     static let listedShape = ObjectShape(
         "ListedTenant",
         fields + [

@@ -3,15 +3,16 @@ import JSON
 import Storage
 import Text
 
-/// Access tokens: ES256 (RFC 7518 section 3.4), `typ` `at+jwt` (RFC 9068), signed by a key that is
-/// replaced every month without interruption.
+/// Issues and verifies access tokens: JWTs signed by ES256 (RFC 7518 section 3.4) with `typ`
+/// `at+jwt` (RFC 9068). The signing key is replaced every month, and tokens of the previous key
+/// stay valid.
 package final class AccessTokens: Sendable {
     private let keys: SigningKeys
     private let issuer: String
     let database: Database
 
-    /// `issuer` is the public address. `signingKey` is a PEM key that signs in place of the
-    /// database's.
+    /// `issuer` is the server's public address. `signingKey` is a PEM text; if it is given, it
+    /// signs in place of the database's key.
     package init(database: Database, issuer: String, signingKey: String? = nil) throws {
         keys = try SigningKeys(database: database, given: signingKey)
         self.issuer = issuer
@@ -22,7 +23,8 @@ package final class AccessTokens: Sendable {
         try await sign(claims.payload(issuer: issuer), type: "at+jwt")
     }
 
-    /// Signs any payload with the same keys: a token for another service.
+    /// Signs any payload with the same keys, as a token of this `typ`. It need not be an access
+    /// token.
     package func sign(_ payload: JSONValue, type: String) async throws -> String {
         let key = try await keys.signer()
         let header = JSONValue.object([
@@ -32,8 +34,8 @@ package final class AccessTokens: Sendable {
         return try JWS.sign(header: header.encoded(), payload: payload.encoded(), with: key)
     }
 
-    /// `nil` for anything that is not an intact access token of ours within its time. Its session
-    /// must still be checked.
+    /// The claims of an access token; `nil` unless this server issued it and it is within its time.
+    /// The caller must still check the session.
     package func verify(_ token: String) async throws -> AccessTokenClaims? {
         guard let jws = JWS(compact: Array(token.utf8)),
             let header = try? JSONValue(parsing: jws.header),
@@ -45,13 +47,14 @@ package final class AccessTokens: Sendable {
         return AccessTokenClaims(payload, issuer: issuer, at: database.clock())
     }
 
-    /// The JWK set (RFC 7517 section 5): current, next and recent signing keys.
+    /// The JWK set (RFC 7517 section 5) with the current, the next and the recent signing keys.
     package func keySet() async throws -> [UInt8] {
         Array("{\"keys\":[\(try await keys.published().joined(separator: ","))]}".utf8)
     }
 }
 
-/// The claims of an access token of ours; valid only with the session that it names.
+/// The claims of an access token that this server issued. They are valid only as long as the
+/// session that they name.
 package struct AccessTokenClaims: Sendable, Equatable {
     package var user: UUID
     package var tenant: UUID
@@ -60,7 +63,7 @@ package struct AccessTokenClaims: Sendable, Equatable {
     package var client: String
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp
-    /// Further members, as the app reads them from the payload.
+    /// Further members of the payload, for the app.
     package var more: [JSONValue.Member] = []
 
     func payload(issuer: String) -> JSONValue {
@@ -75,7 +78,8 @@ package struct AccessTokenClaims: Sendable, Equatable {
             ] + more)
     }
 
-    /// `nil` unless every member that we write is present in our form.
+    /// `nil` unless the payload has every member that this server writes, in the form in which it
+    /// writes it.
     init?(_ payload: JSONValue, issuer: String, at now: Timestamp) {
         func id(_ name: String) -> UUID? { payload[name]?.string.flatMap { UUID($0) } }
         guard let given = payload["iss"]?.string, given.utf8.elementsEqual(issuer.utf8),

@@ -2,14 +2,14 @@ import Domain
 import Storage
 import Text
 
-/// The introspection result of an app's active token.
+/// What introspection returns about an active token of an app.
 package struct ActiveToken: Sendable {
     package var tenant: UUID
     package var user: UUID
     package var email: String?
     /// The user's id in the tenant's own system; `nil` if there is none.
     package var externalID: String?
-    /// The client contract that it was issued for.
+    /// The name of the client contract that the token was issued for.
     package var client: String
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp
@@ -31,8 +31,9 @@ package struct ActiveToken: Sendable {
 }
 
 extension AccessTokens {
-    /// An access token of ours or an app's opaque one, if a request with it would be admitted now;
-    /// `nil` for everything else. `mayAsk` decides by the tenant that the token itself names.
+    /// The active token, either one of this server's access tokens or an opaque token of an app;
+    /// `nil` unless a request with it would be admitted now. `mayAsk` decides whether the caller
+    /// may ask about tokens of the tenant that the token names.
     package func active(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
         if token.utf8.contains(UInt8(ascii: ".")) {
             guard let claims = try await verify(token), mayAsk(claims.tenant),
@@ -55,7 +56,8 @@ extension AccessTokens {
             expiresAt: found.session.expiresAt)
     }
 
-    /// Whether the client is enabled; if not, its mount is 404.
+    /// Whether the tenant has this client and it is enabled. If not, all paths of the client are
+    /// 404.
     private func isServed(_ client: String, in tenant: UUID) async throws -> Bool {
         try await database.scope(tenant).client(client)?.enabled ?? false
     }

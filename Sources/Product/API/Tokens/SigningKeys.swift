@@ -4,8 +4,8 @@ import Synchronization
 import Text
 
 /// The keys of access tokens, read from the database and cached for a minute. A key signs for 30
-/// days; its successor is published a day before that; a key stays published while its tokens may
-/// be valid.
+/// days. The next key is published a day before it begins to sign. A key remains published as long
+/// as tokens that it signed may be valid.
 final class SigningKeys: Sendable {
     private static let signs: Int64 = 30 * 86_400
     private static let overlap: Int64 = 86_400
@@ -56,8 +56,8 @@ final class SigningKeys: Sendable {
         return current.key
     }
 
-    /// `nil` if no published key has this name. An unknown name is looked up again, since another
-    /// replica may just have begun to sign with it.
+    /// The published key with this id; `nil` if there is none. An unknown id is looked up again in
+    /// the database, since another replica may have just begun to sign with that key.
     func verifier(_ kid: String) async throws -> VerificationKey? {
         let now = database.clock()
         func named(_ keys: [Key]) -> VerificationKey? {
@@ -68,7 +68,7 @@ final class SigningKeys: Sendable {
         return named(try await read(at: now))
     }
 
-    /// The JWKs, newest first. The first call creates the first key.
+    /// The published keys as JWKs, newest first. The first call creates the first key.
     func published() async throws -> [String] {
         _ = try await signer()
         return try await keys(at: database.clock()).map(\.row.publicJWK)

@@ -61,7 +61,7 @@ package enum AttributeSchemaEndpoints {
         return try await call.scope.attributeSchema()
     }
 
-    /// Throws 422 for rules that contradict themselves.
+    /// The rules in the body. Throws 422 if they contradict each other.
     private static func wanted(_ input: Input) throws -> AttributeSchema {
         let members = input["attributes"]?.members ?? []
         let schema = AttributeSchema(

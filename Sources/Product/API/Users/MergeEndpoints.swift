@@ -4,7 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/users/merges`: merges two users who are one person, and undoes merges.
+/// `/v1/tenants/{tenant}/users/merges`: merges two users who are the same person, and undoes
+/// merges.
 enum MergeEndpoints {
     static let all: [Endpoint] = [list, create, get, undo]
 
@@ -68,7 +69,8 @@ enum MergeEndpoints {
             row, at: "/v1/tenants/\(try call.tenant.id)/users/merges/\(row.id)", etag: row.etag)
     }
 
-    /// A merge makes the loser's sign-ins the winner's, so the caller must cover the roles of both.
+    /// Throws 403 unless the caller has all rights of both users' roles, since the winner can sign
+    /// in with the loser's identities after the merge.
     private static func requireRoles(_ call: Call, _ winner: UserRow, _ loser: UserRow) throws {
         for user in [winner, loser] { try call.requireCover(of: user) }
     }
@@ -139,7 +141,7 @@ extension MergeRow: JSONView {
         }
     }
 
-    /// The tag of a merge, which changes only once, when it is undone.
+    /// The entity tag of a merge. A merge changes only once, when it is undone.
     var etag: String { ETag.version(status == .done ? 1 : 2) }
 
     private static let count = Kind.integer(0...Int.max)
@@ -212,11 +214,11 @@ extension MergeRow: JSONView {
         ])
 }
 
-/// `/v1/tenants/{tenant}/users/duplicates`: users who may be one person.
+/// `/v1/tenants/{tenant}/users/duplicates`: pairs of users who may be the same person.
 enum DuplicateEndpoint {
     static let all: [Endpoint] = [list]
 
-    /// Users that are examined for each item of a page.
+    /// The number of users that are examined for each item of a page.
     private static let usersOfItem = 10
 
     private static let list = Endpoint(
@@ -232,7 +234,7 @@ enum DuplicateEndpoint {
         var list = try call.listQuery()
         list.limit *= usersOfItem
         let before = list.total?.value ?? 0
-        // The users themselves need not be counted.
+        // The total is set here, so that the users are not counted.
         list.total = ListTotal(before, exact: false)
         let (pairs, page) = try await call.scope.duplicates(list)
         return call.list(
@@ -283,8 +285,8 @@ extension DuplicateEvidence {
 }
 
 extension Endpoint {
-    /// The same endpoint for ids of merged users: a read shows the winner, and a write is refused
-    /// with 409 and the winner's id. Costs nothing unless the id is unknown.
+    /// This endpoint with support for ids of merged users. A read returns the winner, and a write
+    /// is refused with 409 and the winner's id. This costs nothing unless the id is unknown.
     var followingMerges: Endpoint {
         var endpoint = self
         if method != .get, path.contains("/{id}"), !problems.contains(.conflict) {
@@ -322,7 +324,8 @@ private func isNotFound(_ error: any Error) -> Bool {
 }
 
 extension Call {
-    /// The winner, if the user of the path's id was merged and the caller may see the winner.
+    /// The winner over the user whom the path names; `nil` if that user was not merged, or if the
+    /// caller may not see the winner.
     fileprivate func winner() async throws -> UUID? {
         guard let winner = try await scope.winner(over: id()), sees(winner) else { return nil }
         return winner
@@ -339,7 +342,8 @@ extension Call {
         request.path.replacing(try parameter("id"), with: user.description)
     }
 
-    /// The user whom an id in a body or a filter stands for now.
+    /// The user whom an id in a body or a filter means now: the winner if the user was merged, else
+    /// the user itself.
     func survivor(of id: UUID?) async throws -> UUID? {
         guard let id else { return nil }
         return try await scope.winner(over: id) ?? id

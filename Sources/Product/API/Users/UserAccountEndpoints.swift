@@ -4,8 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `…/users/{id}/password-link` and `…/users/{id}/email-change`: how an operator helps a user who
-/// lost the password or has a new address.
+/// `…/users/{id}/password-link` and `…/users/{id}/email-change`: for a user who has lost the
+/// password or has a new address.
 enum UserAccountEndpoints {
     static let all: [Endpoint] = [passwordLink, changeEmail, cancelEmail, confirmEmail]
 
@@ -129,7 +129,8 @@ enum UserAccountEndpoints {
         return noStore(.ok(.object([.init("email", .string(user.email))])))
     }
 
-    /// Wrong tokens from one address per minute. They are counted together with those of invites.
+    /// The maximum number of wrong tokens from one address per minute. Wrong tokens of invites
+    /// count too.
     private static let missLimit = 60
 
     private static func noStore(_ response: Response) -> Response {
@@ -232,7 +233,8 @@ enum UserStatusEndpoints {
     }
 }
 
-/// `…/users/{id}/identities` and `…/users/{id}/link-grants`: how a user signs in.
+/// `…/users/{id}/identities` and `…/users/{id}/link-grants`: the identities with which a user signs
+/// in.
 enum UserIdentityEndpoints {
     static let all: [Endpoint] = [list, link, unlink, grant]
 
@@ -285,15 +287,16 @@ enum UserIdentityEndpoints {
         try await call.scope.change(by: call.actor) { change in
             let user = try await change.lockUser(id)
             try requireUnlink(call, user)
-            // Users may link an identity again that they unlinked themselves; one that an operator
-            // unlinked is barred.
+            // A user may link an identity again after unlinking it. If an operator unlinked it, it
+            // is barred and cannot be linked again.
             let isOwn = call.principal.subject.selfID == user.id
             try await change.unlinkIdentity(user, identity, isBarred: !isOwn)
         }
         return .noContent
     }
 
-    /// Users cannot unlink their last identity; only an operator can.
+    /// Throws unless the caller may unlink the user's identity. A user cannot unlink the last one;
+    /// only an operator can.
     private static func requireUnlink(_ call: Call, _ user: UserRow) throws {
         guard call.sees(user.id) else { throw Problem.notFound("user") }
         let target = PermissionTarget(ownerID: user.id, isLastIdentity: user.identities.count < 2)

@@ -66,7 +66,7 @@ package enum UserEndpoints {
         return .ok(row.seen(by: call), etag: row.etag)
     }
 
-    /// How a member that PATCH may only repeat can be changed.
+    /// For each member that PATCH can only repeat, how to change it.
     private static let ways = [
         "email": "the address changes by POST …/email-change",
         "status": "it changes by POST …/suspend, …/resume and …/restore, and by DELETE",
@@ -134,7 +134,8 @@ package enum UserEndpoints {
         return .noContent
     }
 
-    /// Locks the path's user, checks `If-Match`, and responds with the result of `body`.
+    /// Changes the path's user: locks it, checks `If-Match`, and runs `body`. Returns the response
+    /// with the changed user.
     static func change(
         _ call: Call, _ body: @Sendable (Change, UserRow) async throws -> UserRow
     ) async throws -> Response {
@@ -151,8 +152,8 @@ package enum UserEndpoints {
         try await call.scope.user(call.id()).map { call.sees($0.id) } ?? false
     }
 
-    /// Refuses a change of another user's row, which the caller may only read, before the body is
-    /// checked.
+    /// Whether the user exists. Throws 403, before the body is checked, for another user than the
+    /// caller if the caller may change only itself.
     @Sendable private static func mayBeEdited(_ call: Call) async throws -> Bool {
         guard try await exists(call) else { return false }
         if let own = call.bound(.renameUser), try call.id() != own {
@@ -161,7 +162,8 @@ package enum UserEndpoints {
         return true
     }
 
-    /// The path's user. Throws 404 for others if the caller may see only its own row.
+    /// The user whom the path names. Throws 404 for another user than the caller if the caller may
+    /// see only itself.
     static func visible(_ call: Call) async throws -> UserRow {
         try await call.database.writeSignIns(of: call.tenant.id)
         guard let row = try await call.scope.user(call.id()), call.sees(row.id) else {
@@ -170,9 +172,9 @@ package enum UserEndpoints {
         return row
     }
 
-    /// Members may change their own name. Only an operator changes a role, an external id or
-    /// attributes. A body with private attributes always needs the operator's right, so that
-    /// members cannot guess them.
+    /// Throws 403 unless the caller may make the change. Members may change their own name; a role,
+    /// an external id or attributes need an operator's right. This right is also needed for private
+    /// attributes without a change, so that members cannot find out their values by trying.
     private static func requireEdit(_ call: Call, _ row: UserRow, _ new: UserEdit) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
         let isOwn =
@@ -193,8 +195,8 @@ package enum UserEndpoints {
         }
     }
 
-    /// Only owners and the platform's keys may purge: `users:write` gives a tenant's key no more
-    /// than its issuing admin has.
+    /// Throws 403 unless the caller is an owner or a key of the platform. With `users:write`, a
+    /// tenant's key cannot do more than the admin who issued it, and admins may not purge.
     private static func requirePurge(_ call: Call) throws {
         let permission = Permissions.permits(
             call.principal.subject, .purgeUsers, in: try call.tenant.id)
@@ -247,7 +249,8 @@ extension UserFilter {
 }
 
 extension QueryParameter {
-    /// Filters by the attributes that the tenant's schema indexes.
+    /// The query parameter that filters by attributes. It allows those that the tenant's schema
+    /// indexes.
     static let attributes: QueryParameter = {
         var parameter = QueryParameter(
             "attributes.<name>", .string(max: 255),
@@ -258,8 +261,8 @@ extension QueryParameter {
 }
 
 extension Call {
-    /// The attributes of the filter with their values. Throws 422 for a name that lists cannot
-    /// filter by.
+    /// The names and values of the attributes in the filter. Throws 422 for an attribute that the
+    /// tenant's schema does not index, or has not finished indexing.
     func attributes(of filter: ListFilter) async throws -> [(name: String, value: String)] {
         let prefix = "attributes."
         let asked = filter.input.members.compactMap { member -> (name: String, value: String)? in

@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// The join link that admitted a user.
+/// What a response shows of the join link that admitted a user.
 struct JoinedBy: JSONView {
     var link: UUID
 
@@ -82,7 +82,7 @@ extension UserRow: JSONView {
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])
 
-    /// The address cannot be changed here: a new one must be verified first.
+    /// The shape of a change. The address is read-only, since a new address must be verified first.
     static let change: ObjectShape = {
         var shape = UserRow.shape
         for index in shape.fields.indices where shape.fields[index].name == "email" {
@@ -93,7 +93,7 @@ extension UserRow: JSONView {
 }
 
 extension UserRow {
-    /// The user as users themselves, their apps and hooks see it.
+    /// The user without private attributes, as users themselves, their apps and hooks see it.
     var withoutPrivate: UserRow {
         var row = self
         row.hidesPrivate = true
@@ -168,7 +168,8 @@ extension IdentityRow: JSONView {
 }
 
 extension UserSessionRow {
-    /// `current` is the calling session, if there is one.
+    /// Writes the session as `/v1` shows it. `current` is the id of the calling session; `nil` if
+    /// the call has none.
     func write(to json: inout JSONWriter, current: UUID?) {
         json.object {
             $0.member("id", id)
