@@ -60,8 +60,8 @@ struct LambdaCaller: Sendable {
         return principal(of: found.provider, id: id)
     }
 
-    /// The principal of a hook credential. If an API key created the credential, the key's bounds
-    /// apply to it.
+    /// Throws if the credential has expired, is not allowed from this address or origin, or is over
+    /// its rate limit. If an API key created the credential, these bounds are those of the key.
     private func admit(_ row: HookCredentialRow, _ request: Request) throws {
         let now = database.clock()
         if let end = row.bounds.expiresAt, end <= now {

@@ -7,8 +7,9 @@ import Text
 /// The job that creates users from an imported file.
 struct ImportJob: JobKind {
     static let kind = "import"
-    /// The name of the parameter for whether a tenant, and not the platform, vouches for the file's
-    /// content. Its value stays the same if an operator of the platform resumes the job.
+    /// The name of the parameter for whether the file's content is asserted by a tenant alone, and
+    /// not by the platform. Its value stays the same if an operator of the platform resumes the
+    /// job.
     static let tenantsWord = "asserted_by_tenant"
 
     let name = Self.kind

@@ -110,7 +110,7 @@ struct PasskeyProof {
     }
 
     /// The error for a passkey whose authenticator now states otherwise than before whether it can
-    /// be backed up. It tells the holder what to do. Only the holder can cause it, since the
+    /// be backed up. It states what the holder can do. Only the holder can cause it, since the
     /// signature was verified.
     private func changed(_ passkey: PasskeyRow) -> Problem {
         var problem = Problem.unauthorized(

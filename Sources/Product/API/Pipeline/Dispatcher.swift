@@ -189,7 +189,7 @@ package struct Dispatcher: Sendable {
             return problem
         }
         if let refused = error as? HTTPError { return Self.problem(refused) }
-        // The client has disconnected, so nobody reads this answer.
+        // The client has disconnected, so this answer is never read.
         if error is BodyLost { return Problem(.invalidRequest, "The body ended too early.") }
         if var problem = Problem(error) {
             if problem.status >= 500 { exchange.fault = "\(error)" }
