@@ -65,7 +65,7 @@ package struct Call: Sendable {
         return value
     }
 
-    /// The body in pieces, for an endpoint that receives it so.
+    /// The body in pieces, for an endpoint that receives its body in this way.
     package var pieces: BodyStream { request.stream ?? BodyStream(request.body) }
 
     /// Whether the query has `dry_run=true`. The handler then computes the result and writes

@@ -274,8 +274,8 @@ extension ProviderRow {
 /// Protects the provider at which operators sign in. A caller who changes its keys could sign in as
 /// any operator.
 enum OperatorsProvider {
-    /// Throws 403 unless the caller may create owners of the platform, since any account at the
-    /// provider could be made that of an owner.
+    /// Throws 403 unless the caller may create owners of the platform. Through a change of this
+    /// provider, any account there could become an owner.
     static func requireKeeper(_ call: Call) throws {
         guard Permissions.mayGrant(call.principal.subject, .owner, in: nil) else {
             throw Problem.forbidden(

@@ -93,7 +93,8 @@ package enum DecisionEndpoints {
             row.trace = try await call.database.shown(row.trace, to: tenant)
             if call.query.flag("would_admit") {
                 try await call.takeDryRuns()
-                // For an invite that did not lead to admission, the response has nothing more.
+                // The tenant's part of a decision without a tenant has no address if the decision
+                // is in it only for an invite that did not help. Then nothing more is shown.
                 let isTold = !row.isPart || row.email != nil
                 row.wouldAdmit =
                     isTold ? try await call.database.wouldAdmit(row.id, reader: tenant) : []
