@@ -43,7 +43,7 @@ declare class CompressionStream {
 }
 declare class DecompressionStream extends CompressionStream {}
 
-/** The events that the console sends to itself; see core.js. */
+/** The events that the console sends to itself; see lib/server.js. */
 interface WindowEventMap {
     "step-up": CustomEvent<{ resolve: (isProved: boolean) => void, detail: string, methods?: string[], remedies?: string[] }>
 }

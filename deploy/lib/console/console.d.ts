@@ -53,7 +53,7 @@ type FormRequest = RequestOptions & { path: string }
 /** A request as it is shown to the operator. */
 type SentRequest = { method: string, path: string, body?: string, etag?: string | null, accept?: string }
 
-/** A refusal, as RFC 9457 problem details; see core.js. */
+/** A refusal, as RFC 9457 problem details; see lib/server.js. */
 interface Refusal extends Error {
     /** 0 if the server could not be reached. */
     status: number
