@@ -347,8 +347,8 @@ extension Database {
 }
 
 /// The part of a mail's return address that identifies the mail: the locator of its tenant and 128
-/// random bits. Whoever knows it gains no access: it only shows that a message sent to the address
-/// is about this mail. It is lower-case hexadecimal, since mail systems may change the case.
+/// random bits. It gives no access: it only shows that a message sent to the address is about
+/// this mail. It is lower-case hexadecimal, since mail systems may change the case.
 package enum ReturnToken {
     private static let locatorSize = 6
     private static let randomSize = 16

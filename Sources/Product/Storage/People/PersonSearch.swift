@@ -134,7 +134,7 @@ package struct NamedPerson: Sendable {
 
 extension Database {
     /// Users of any tenant who are not deleted and whose address or name contains each word of
-    /// `text`; at most `most`. Finds nobody if `text` has no three letters or digits in a row,
+    /// `text`; at most `most`. Finds no one if `text` has no three letters or digits in a row,
     /// since the index has nothing shorter.
     package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
         let words = Self.words(of: text)

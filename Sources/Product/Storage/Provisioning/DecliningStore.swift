@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// Makes the mail that tells an inviter of a declined invite, from the tenant, the inviter's
+/// Makes the mail that informs an inviter of a declined invite, from the tenant, the inviter's
 /// address and the invited address.
 package typealias DeclineMail =
     @Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> OutgoingMail

@@ -9,7 +9,7 @@ package enum Resolution: Sendable {
     /// The account belongs to the newcomer. The new identity is linked, and every other way to sign
     /// in to the account is removed.
     case giveAccount
-    /// The account belongs to somebody else, and gets this other address, which is not proved. The
+    /// The account belongs to another person, and gets this other address, which is not proved. The
     /// newcomer's next attempt is decided anew.
     case openAnother(EmailAddress)
 }
@@ -24,7 +24,7 @@ package struct ResolvedDecision: Sendable {
 }
 
 extension DecisionRow {
-    /// Whether the decision refused because nobody ever proved that the account's owner has its
+    /// Whether the decision refused because no one ever proved that the account's owner has its
     /// address.
     package var isForResolving: Bool {
         guard outcome == "refused", reason == Reason.identityLinkRequired.rawValue else {

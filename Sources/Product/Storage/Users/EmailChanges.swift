@@ -112,8 +112,8 @@ extension Change {
                 """)
         }
         try await putInSearch(changed)
-        // The directory keeps the old address too, so that whoever signs in with it learns that the
-        // account is another person's.
+        // The directory keeps the old address too, so that a person who signs in with it learns that
+        // the account is another person's.
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: key)))")
         try await endResets(of: user.id)
         try await query(
