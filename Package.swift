@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The layering as code: a target names what it may import, and `ArchitectureTests` holds every
-// file's imports to it, because SwiftPM alone lets an undeclared sibling through.
+// The layering as code. Each target lists the modules that it may import. `ArchitectureTests`
+// checks the imports of every file against these lists, because SwiftPM alone lets a file import an
+// undeclared module of the same package.
 
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
@@ -32,7 +33,8 @@ let rooms = [
     "API",
 ]
 
-// Set by who packs the program: a build that asked git itself would link anew after every commit.
+// The commit that the packager names in the environment. If the build asked git itself, the program
+// would be linked again after every commit.
 let commit = Context.environment["GATEHOUSE_BUILD_COMMIT"] ?? ""
 
 let package = Package(

@@ -7,7 +7,7 @@ package struct AWSSignature: Sendable {
     /// How many seconds the request's date may differ from the server's clock.
     package static let window: Int64 = 300
 
-    /// The signed parts of the request, with the path as sent and the field names in lower case.
+    /// The signed parts of the request. The path is as sent; the field names are in lower case.
     package struct Signed: Sendable {
         package var method: String
         package var path: String
@@ -28,7 +28,7 @@ package struct AWSSignature: Sendable {
     }
 
     package let accessKeyID: String
-    /// `YYYYMMDD`.
+    /// The date in the credential scope, as `YYYYMMDD`.
     package let day: String
     package let region: String
     package let service: String
@@ -55,8 +55,8 @@ package struct AWSSignature: Sendable {
         self.signature = signature
     }
 
-    /// The request's `x-amz-date` (`YYYYMMDD'T'HHMMSS'Z'`). `nil` unless the required fields are
-    /// signed (the host, the date and every other `x-amz-` field) and the signed names are sorted.
+    /// Returns the request's `x-amz-date` (`YYYYMMDD'T'HHMMSS'Z'`). Returns `nil` unless the host,
+    /// the date and every other `x-amz-` field are signed, and the signed names are sorted.
     package func date(of request: Signed) -> String? {
         let dates = request.fields.filter { $0.name == "x-amz-date" }
         guard dates.count == 1, dates[0].value.utf8.starts(with: day.utf8) else { return nil }
@@ -68,8 +68,8 @@ package struct AWSSignature: Sendable {
         return dates[0].value
     }
 
-    /// Compares in constant time. If the request carries a payload hash, it must be that of the
-    /// body.
+    /// Whether the signature is right; compared in constant time. If the request carries a hash of
+    /// its payload, that must be the hash of the body.
     package func matches(_ request: Signed, secret: [UInt8]) -> Bool {
         guard let date = date(of: request), let canonical = canonical(request) else { return false }
         let scope = [day, region, service, "aws4_request"]
@@ -112,7 +112,7 @@ package struct AWSSignature: Sendable {
         return pairs.sorted { $0 < $1 }.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
     }
 
-    /// Removes outer spaces; inner runs become one space.
+    /// Removes spaces at both ends and replaces each run of inner spaces by one space.
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ").joined(separator: " ")
     }

@@ -1,5 +1,5 @@
-/// base64url without padding (RFC 4648 section 5). Reading is strict: no padding, no white space,
-/// no stray bits, so that a value has one spelling.
+/// base64url without padding (RFC 4648 section 5). The decoder is strict, so that each value has
+/// exactly one encoding: it refuses padding, white space and stray bits.
 package enum Base64URL {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

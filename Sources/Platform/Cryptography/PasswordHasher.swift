@@ -3,7 +3,7 @@ import CCommonPasswords
 import Runtime
 import Text
 
-/// Why a password was neither accepted nor refused.
+/// Why a password could be neither accepted nor refused.
 package enum PasswordFault: Error, Sendable, Equatable {
     /// The queue is full. The caller gets 429 and may retry.
     case busy
@@ -12,17 +12,19 @@ package enum PasswordFault: Error, Sendable, Equatable {
     case libraryFailed
 }
 
-/// argon2id (RFC 9106) on its own threads. A password is first hashed by HMAC with the pepper, a
-/// key outside the database; this also makes it 32 bytes long without cutting it. The stored string
-/// names the secret key that the pepper is derived from.
+/// Hashes passwords with argon2id (RFC 9106) on its own threads. The input of argon2id is the HMAC
+/// of the password under the pepper, a key that is not in the database. The HMAC also shortens any
+/// password to 32 bytes without cutting it. The stored string names the secret key from which the
+/// pepper is derived.
 package final class PasswordHasher: Sendable {
     /// The result of checking a password against a stored hash.
     package struct Verdict: Sendable, Equatable {
         package var matches: Bool
-        /// The password matches, but its hash has weaker parameters than today's or another pepper.
+        /// Whether the password matches but must be hashed again, because its hash has weaker
+        /// parameters than new hashes have, or another pepper.
         package var needsRehash: Bool
-        /// Only the first 72 bytes of the password were checked, and the new hash must cover only
-        /// these: the owner may have typed other bytes after them, or none.
+        /// Whether only the first 72 bytes of the password were checked. The new hash must cover
+        /// only these too, because the owner may have typed other bytes after them, or none.
         package var isCut: Bool
 
         package init(matches: Bool, needsRehash: Bool, isCut: Bool = false) {
@@ -39,20 +41,21 @@ package final class PasswordHasher: Sendable {
         package var passes: UInt32
         package var lanes: UInt32
 
-        /// A stored hash beyond `most` is refused.
+        /// Makes parameters for new hashes. `verify` refuses a stored hash whose cost exceeds
+        /// `most`.
         package init(kibibytes: UInt32, passes: UInt32, lanes: UInt32) {
             self.kibibytes = kibibytes
             self.passes = passes
             self.lanes = lanes
         }
 
-        /// 19 MiB, two passes, one lane.
+        /// The cost of new hashes: 19 MiB, two passes, one lane.
         package static let standard = Cost(kibibytes: 19 * 1024, passes: 2, lanes: 1)
         /// The highest cost that a stored hash may demand.
         static let most = Cost(kibibytes: 256 * 1024, passes: 16, lanes: 8)
     }
 
-    /// How many hashes may wait for a thread; one more throws `busy`.
+    /// How many hashes may wait for a thread. When the queue is full, a call throws `busy`.
     package static let queueLimit = 64
     private static let saltLength = 16
     private static let hashLength = 32
@@ -63,7 +66,8 @@ package final class PasswordHasher: Sendable {
     private let dummy: String
     let foreign: ForeignHashQueue
 
-    /// The peppers are derived from `secrets`.
+    /// Makes a hasher that computes at most `threads` hashes at once. The peppers are derived from
+    /// `secrets`.
     package init(
         secrets: SecretKeys, threads: Int, queueLimit: Int = PasswordHasher.queueLimit,
         cost: Cost = .standard
@@ -75,8 +79,9 @@ package final class PasswordHasher: Sendable {
         foreign = ForeignHashQueue(threads: threads)
     }
 
-    /// Returns a PHC string: `$argon2id$v=19$m=19456,t=2,p=1,keyid=…$salt$hash`. With `isCut`, it
-    /// is the hash of the first 72 bytes and says so, as a verdict may ask.
+    /// Returns a PHC string: `$argon2id$v=19$m=19456,t=2,p=1,keyid=…$salt$hash`. With `isCut`, the
+    /// hash covers only the first 72 bytes of the password, and the string says so (`cut=72`). Pass
+    /// `isCut` from the password's `Verdict`.
     package func hash(
         _ password: [UInt8], isCut: Bool = false
     ) async throws(PasswordFault) -> String {
@@ -88,8 +93,8 @@ package final class PasswordHasher: Sendable {
         return PasswordHash.naming(id, in: encoded, isCut: isCut)
     }
 
-    /// Checks a password against one of our own hashes. A hash under an unknown pepper matches no
-    /// password; a foreign hash throws `badHash`.
+    /// Checks a password against a hash of our own kind. A hash under an unknown pepper matches no
+    /// password. A foreign hash throws `badHash`.
     package func verify(
         _ password: [UInt8], against phc: String
     ) async throws(PasswordFault) -> Verdict {
@@ -105,9 +110,9 @@ package final class PasswordHasher: Sendable {
     }
 
     /// Like `verify`, for a user of a tenant, whose hash may be foreign. If the password is right,
-    /// the verdict asks for a hash of our own. If it is wrong, our own check runs as well, so that
-    /// it takes at least as long as any other wrong password, however cheap the foreign hash is,
-    /// and about as long as a right one.
+    /// the verdict asks for a hash of our own kind. If it is wrong, a check of our own kind runs as
+    /// well. So a wrong password takes at least as long as for any other user, and about as long as
+    /// a right one, however cheap the foreign hash is.
     package func verify(
         _ password: [UInt8], against text: String, ofUserIn tenant: UUID
     ) async throws(PasswordFault) -> Verdict {
@@ -121,12 +126,12 @@ package final class PasswordHasher: Sendable {
         return Verdict(matches: false, needsRehash: false)
     }
 
-    /// Takes the time of a real check, so that timing does not reveal whether a user exists.
+    /// Takes as long as a real check, so that timing does not reveal whether a user exists.
     package func verifyUnknown(_ password: [UInt8]) async throws(PasswordFault) {
         _ = try await matches(password, peppers.sealing, dummy)
     }
 
-    /// True also for a text that is not a hash of this service.
+    /// Whether the hash must be replaced. Also true for a text that is not a hash of this service.
     package func needsRehash(_ phc: String) -> Bool {
         PasswordHash(phc).map { needsRehash($0) } ?? true
     }
@@ -173,7 +178,8 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// A hash of no password: its random bytes match nothing, and it costs as much to check.
+    /// Returns a hash of random bytes that no password matches. Checking it costs as much as
+    /// checking a real one.
     private static func dummyHash(cost: Cost) -> String {
         "$argon2id$v=19$m=\(cost.kibibytes),t=\(cost.passes),p=\(cost.lanes)$"
             + PasswordHash.base64(RandomBytes.make(saltLength)) + "$"
@@ -182,20 +188,21 @@ package final class PasswordHasher: Sendable {
 
 }
 
-/// A stored password: an argon2id PHC string of version 1.3 within the cost bounds, whose parameter
-/// `keyid` names the secret key of its pepper (PHC string format; libargon2 does not read it). A
-/// following `cut=72` says that the hash covers only the first 72 bytes of a password, as bcrypt's
-/// did.
+/// A stored password: an argon2id PHC string of version 1.3 within the cost bounds. Its parameter
+/// `keyid` names the secret key of its pepper; libargon2 does not read this parameter. If `cut=72`
+/// follows, the hash covers only the first 72 bytes of the password, like the bcrypt hash that it
+/// replaced.
 struct PasswordHash {
-    /// What libargon2 reads: the string without `keyid`.
+    /// The string that libargon2 reads: the stored one without `keyid` and `cut`.
     let encoded: String
     let cost: PasswordHasher.Cost
-    /// 4 bytes.
+    /// The name of the secret key of the pepper, 4 bytes.
     let pepper: [UInt8]
-    /// Only the first 72 bytes of a password count.
+    /// Whether the hash covers only the first 72 bytes of a password.
     let isCut: Bool
 
-    /// `nil` if the text is not such a string.
+    /// Reads a stored string; `nil` if it is not an argon2id string with a `keyid` and within the
+    /// bounds.
     init?(_ phc: String) {
         let fields = phc.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
         guard fields.count == 6, fields[0].isEmpty, fields[1].elementsEqual("argon2id".utf8),
@@ -224,12 +231,13 @@ struct PasswordHash {
 
     private static let cut = "cut=72"
 
-    /// The bytes of a password that its hash covers.
+    /// Returns the bytes of a password that its hash covers: all, or the first 72.
     static func counted(_ password: [UInt8], isCut: Bool) -> [UInt8] {
         isCut ? Array(password.prefix(ForeignPasswordHash.longestOfBcrypt)) : password
     }
 
-    /// Adds the pepper's name, and the mark of a cut, to libargon2's string.
+    /// Returns libargon2's string with the `keyid` of the pepper added, and with `cut=72` if
+    /// `isCut`.
     static func naming(_ pepper: [UInt8], in encoded: String, isCut: Bool = false) -> String {
         var fields = encoded.split(separator: "$", omittingEmptySubsequences: false).map(
             String.init)
@@ -237,10 +245,10 @@ struct PasswordHash {
         return fields.joined(separator: "$")
     }
 
-    /// The parameter that names the secret key of the pepper.
+    /// Returns the parameter `keyid`, which names the secret key of the pepper.
     static func keyID(_ id: [UInt8]) -> String { ",keyid=" + base64(id) }
 
-    /// PHC strings use the standard alphabet without padding.
+    /// Encodes in the standard alphabet without padding, as PHC strings require.
     static func base64(_ bytes: [UInt8]) -> String {
         translated(Base64URL.encode(bytes).utf8, "-_", "+/")
     }
@@ -266,13 +274,14 @@ struct PasswordHash {
 }
 
 extension SecretKeys.Key {
-    /// The part of a password's hash that names this key as the pepper's secret key.
+    /// The part of a stored password hash that says that its pepper is derived from this key.
     package var passwordMark: String { PasswordHash.keyID(id) }
 }
 
 /// A list of the most frequently guessed passwords (NIST SP 800-63B section 3.1.1.2).
 package enum CommonPasswords {
-    /// Whether a password is on the list, in any ASCII case. All entries have 8 or more bytes.
+    /// Whether a password is on the list, whatever the case of its ASCII letters. All entries have
+    /// 8 or more bytes.
     package static func contains(_ password: some Sequence<UInt8>) -> Bool {
         let wanted = password.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         let list = UnsafeRawBufferPointer(
@@ -292,7 +301,7 @@ package enum CommonPasswords {
         return false
     }
 
-    /// The line around an offset, without its newline.
+    /// Returns the range of the line that contains an offset, without its newline.
     private static func line(at offset: Int, in list: UnsafeRawBufferPointer) -> Range<Int> {
         var start = offset
         while start > 0, list[start - 1] != 0x0A { start -= 1 }

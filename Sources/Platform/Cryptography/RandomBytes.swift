@@ -1,10 +1,10 @@
 import Glibc
 
 package enum RandomBytes {
-    /// The limit of one call of getentropy, in bytes.
+    /// The most bytes that one call of getentropy returns.
     private static let chunk = 256
 
-    /// Bytes from the kernel's generator, which blocks only until it is seeded.
+    /// Returns random bytes from the kernel's generator, which blocks only until it is seeded.
     package static func make(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
             while initialized < count, let start = out.baseAddress {
@@ -18,7 +18,7 @@ package enum RandomBytes {
     }
 }
 
-/// Compares in a time that depends only on the lengths.
+/// Whether the arrays are equal. The time of the comparison depends only on their lengths.
 package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     var difference: UInt8 = 0
@@ -26,24 +26,24 @@ package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     return difference == 0
 }
 
-/// A bearer secret: 256 random bits in base64url. Only its hash is stored.
+/// A bearer secret: 256 random bits in base64url. The database has only its hash.
 package enum TokenSecret {
-    /// 43 characters.
+    /// Returns a new token of 43 characters.
     package static func make() -> String { Base64URL.encode(RandomBytes.make(32)) }
 
-    /// The 32-byte SHA-256 of a token of the right form; `nil` for anything else.
+    /// Returns the SHA-256 (32 bytes) of a well-formed token; `nil` for any other text.
     package static func hash(_ token: String) -> [UInt8]? {
         guard token.utf8.count == 43, Base64URL.decode(token)?.count == 32 else { return nil }
         return SHA256.hash(Array(token.utf8))
     }
 }
 
-/// Why a cryptographic operation failed. No case reveals more than callers may disclose.
+/// Why a cryptographic operation failed. No case says more than a caller may tell a client.
 package enum CryptographyError: Error, Sendable, Equatable {
     /// A key of the wrong length, kind or strength (RSA below 2048 bits, a point off its curve).
     case badKey
-    /// A sealed text that does not open: truncated, altered, sealed for another context, or under
-    /// an unknown key.
+    /// A sealed text that cannot be opened: truncated, altered, sealed for another context, or
+    /// sealed under an unknown key.
     case notAuthentic
     /// The library failed, for example for lack of memory.
     case libraryFailed

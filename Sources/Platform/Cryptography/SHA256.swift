@@ -7,8 +7,8 @@ package enum SHA256 {
     package static let length = 32
     private static let blockLength = 64
 
-    // Fetching a digest takes OpenSSL's provider lock, which costs more than a short hash; the
-    // fetched object is immutable and may be used from any thread.
+    // Fetched once, because fetching a digest takes OpenSSL's provider lock, which costs more than
+    // a short hash. The fetched object is immutable and may be used from any thread.
     nonisolated(unsafe) private static let digest: OpaquePointer? = EVP_MD_fetch(nil, "SHA256", nil)
 
     private static let contextKey: pthread_key_t = {
@@ -19,7 +19,7 @@ package enum SHA256 {
         return key
     }()
 
-    /// One context for each thread, freed when the thread ends.
+    /// Returns this thread's digest context, which is freed when the thread ends.
     private static func context() -> OpaquePointer? {
         if let pointer = pthread_getspecific(contextKey) { return OpaquePointer(pointer) }
         let context = EVP_MD_CTX_new()
@@ -27,7 +27,7 @@ package enum SHA256 {
         return context
     }
 
-    /// 32 bytes.
+    /// Returns the SHA-256 of the bytes (32 bytes).
     package static func hash(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { hash($0) } }
 
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
@@ -37,7 +37,7 @@ package enum SHA256 {
         }
     }
 
-    /// `out` has room for 32 bytes.
+    /// Writes the SHA-256 of the bytes into `out`, which has room for 32 bytes.
     package static func hash(
         _ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
     ) {
@@ -53,7 +53,7 @@ package enum SHA256 {
         )
     }
 
-    /// HMAC-SHA256, 32 bytes.
+    /// Returns the HMAC-SHA256 of the message (32 bytes).
     package static func authenticate(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
         let block = key.count > blockLength ? hash(key) : key
         var inner = [UInt8](repeating: 0x36, count: blockLength)
@@ -65,7 +65,8 @@ package enum SHA256 {
         return hash(outer + hash(inner + message))
     }
 
-    /// HKDF-SHA256: `count` bytes (at most 8160) bound to a purpose.
+    /// Derives `count` bytes (at most 8160) from a secret by HKDF-SHA256. `info` names their
+    /// purpose.
     package static func derive(
         from secret: [UInt8], salt: [UInt8] = [], info: [UInt8], count: Int = 32
     ) -> [UInt8] {
@@ -84,7 +85,7 @@ package enum SHA256 {
     }
 }
 
-/// SHA-256 of bytes that come in pieces.
+/// The SHA-256 of data that is added piece by piece.
 package final class DigestOfPieces: Sendable {
     private let context: Mutex<OpaquePointer?>
 
@@ -102,7 +103,7 @@ package final class DigestOfPieces: Sendable {
         }
     }
 
-    /// Returns 32 bytes. Called once, at the end.
+    /// Returns the digest (32 bytes). Call it once, at the end.
     package func finish() -> [UInt8] {
         context.withLock { context in
             [UInt8](unsafeUninitializedCapacity: SHA256.length) { out, count in

@@ -1,12 +1,13 @@
 import COpenSSL
 import Synchronization
 
-/// The server's secret key and, during a rotation, the previous one. Both open sealed texts; one of
-/// them seals.
+/// The server's secret key and, during a rotation, the previous one. Either can open sealed texts;
+/// only one of them seals new texts.
 package final class SecretKeys: Sendable {
     /// A key and its name, which is stored beside everything made with the key.
     package struct Key: Sendable {
-        /// 4 bytes, derived from the key, so that equal keys have equal names on every replica.
+        /// The key's name: 4 bytes that are derived from the key, so that the same key has the same
+        /// name on every replica.
         package let id: [UInt8]
         let bytes: [UInt8]
 
@@ -22,8 +23,8 @@ package final class SecretKeys: Sendable {
     package let previous: Key?
     private let previousSeals = Atomic<Bool>(false)
 
-    /// Each key has at least 32 bytes. `nil` if both have the same name: either they are equal or,
-    /// once in 2^32, another key must be chosen.
+    /// Takes keys of at least 32 bytes each. `nil` if both have the same name: either they are
+    /// equal, or their names collide (once in 2^32), and another key must be chosen.
     package init?(_ current: [UInt8], previous: [UInt8]?) {
         self.current = Key(current)
         self.previous = previous.map(Key.init)
@@ -38,14 +39,15 @@ package final class SecretKeys: Sendable {
     /// The key that new texts are sealed with.
     package var sealing: Key { all[0] }
 
-    /// Every key that can open; the one that seals is first.
+    /// Every key that can open a sealed text; the one that seals is first.
     package var all: [Key] {
         guard let previous else { return [current] }
         return previousSeals.load(ordering: .acquiring)
             ? [previous, current] : [current, previous]
     }
 
-    /// Seals with the named key from now on. False if there is no such key.
+    /// Makes the key with this name the one that seals from now on. Returns false if there is no
+    /// such key.
     package func seal(with id: [UInt8]) -> Bool {
         guard all.contains(where: { $0.id == id }) else { return false }
         previousSeals.store(id != current.id, ordering: .releasing)
@@ -75,7 +77,7 @@ package struct DerivedKeys: Sendable {
     let secrets: SecretKeys
     let bytes: [[UInt8]: [UInt8]]
 
-    /// Derives keys for a narrower purpose, or for one text.
+    /// Derives keys from these for a narrower purpose, or for a single text.
     package func derive(salt: [UInt8], _ purpose: String) -> DerivedKeys {
         DerivedKeys(
             secrets: secrets,
@@ -88,18 +90,18 @@ package struct DerivedKeys: Sendable {
 
     package subscript(id: [UInt8]) -> [UInt8]? { bytes[id] }
 
-    /// HMAC-SHA256 under the key that seals, 32 bytes.
+    /// Returns the HMAC-SHA256 of the message (32 bytes) under the key that seals.
     package func authenticate(_ message: [UInt8]) -> [UInt8] {
         SHA256.authenticate(message, key: sealing)
     }
 
-    /// For each key, the sealing one first: its name (4 bytes) followed by the HMAC (32 bytes).
+    /// Returns, for each key and for the sealing one first, its name (4 bytes) followed by its HMAC
+    /// of the message (32 bytes).
     package func named(_ message: [UInt8]) -> [UInt8] {
         secrets.all.flatMap { $0.id + SHA256.authenticate(message, key: bytes[$0.id] ?? []) }
     }
 
-    /// Whether one of the keys made this code for the message. `length` is the code's length in
-    /// bytes.
+    /// Whether `code` is the HMAC of the message under one of the keys, cut to `length` bytes.
     package func made(_ code: [UInt8], of message: [UInt8], length: Int = 32) -> Bool {
         bytes.values.contains {
             constantTimeEqual(code, Array(SHA256.authenticate(message, key: $0).prefix(length)))
@@ -107,9 +109,10 @@ package struct DerivedKeys: Sendable {
     }
 }
 
-/// AES-256-GCM for secrets at rest. A sealed text is the name of the secret key (4 bytes), a random
-/// nonce (12), the cipher text, the tag (16). The name lets a key be replaced while old texts open.
-/// One key must not seal more than 2^32 texts (NIST SP 800-38D section 8.3).
+/// Encrypts secrets that are stored in the database, with AES-256-GCM. A sealed text consists of
+/// the name of the secret key (4 bytes), a random nonce (12), the cipher text and the tag (16).
+/// Since the name is stored, old texts can still be opened after the key is replaced. One key must
+/// not seal more than 2^32 texts (NIST SP 800-38D section 8.3).
 package struct Sealer: Sendable {
     private static let nonceLength = 12
     private static let tagLength = 16
@@ -119,7 +122,8 @@ package struct Sealer: Sendable {
 
     package init(_ keys: DerivedKeys) { self.keys = keys }
 
-    /// `context` identifies the secret's row (tenant, column); `open` needs the same.
+    /// Encrypts a secret. `context` identifies the place where it is stored (tenant, column);
+    /// `open` must be given the same context.
     package func seal(_ plain: [UInt8], context: [UInt8]) throws(CryptographyError) -> [UInt8] {
         try seal(plain, with: keys.secrets.sealing, context: context)
     }
@@ -142,7 +146,7 @@ package struct Sealer: Sendable {
             nonce: Array(sealed[SecretKeys.idLength..<Self.headerLength]), associated: context)
     }
 
-    /// The cipher text followed by the tag.
+    /// Returns the cipher text followed by the tag.
     static func seal(
         _ plain: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]
     ) throws(CryptographyError) -> [UInt8] {
@@ -172,7 +176,8 @@ package struct Sealer: Sendable {
         defer { EVP_CIPHER_CTX_free(context) }
         let length = sealed.count - tagLength
         var tag = Array(sealed[length...])
-        // One byte more than needed, so that the buffer has an address when the text is empty.
+        // The buffer has one byte more than needed, so that it has an address when the text is
+        // empty.
         var out = [UInt8](repeating: 0, count: length + 1)
         var count: Int32 = 0
         guard EVP_DecryptInit_ex2(context, EVP_aes_256_gcm(), key, nonce, nil) == 1,

@@ -2,11 +2,12 @@ import COpenSSL
 
 /// An EC P-256 private key that signs with ES256 (RFC 7518 section 3.4).
 ///
-/// `@unchecked`: an EVP_PKEY is not written to after construction, and OpenSSL counts its
-/// references atomically.
+/// `@unchecked`: nothing writes to an EVP_PKEY after its construction, and OpenSSL counts
+/// references to it atomically.
 package final class SigningKey: @unchecked Sendable {
     private let key: OpaquePointer
-    /// The affine coordinates of the public point, 32 bytes each: `x` and `y` of its JWK.
+    /// The affine coordinates of the public point, 32 bytes each: the members `x` and `y` of its
+    /// JWK.
     package let x: [UInt8]
     package let y: [UInt8]
 
@@ -26,7 +27,7 @@ package final class SigningKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// A new random key.
+    /// Makes a new random key.
     package convenience init() throws(CryptographyError) {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { throw .libraryFailed }
         defer { EVP_PKEY_CTX_free(context) }
@@ -38,7 +39,7 @@ package final class SigningKey: @unchecked Sendable {
         try self.init(owning: key)
     }
 
-    /// Reads a PEM private key, PKCS #8 or SEC 1, without a passphrase.
+    /// Reads a private key in PEM without a passphrase, in the form of PKCS #8 or SEC 1.
     package convenience init(pem: String) throws(CryptographyError) {
         let bytes = Array(pem.utf8)
         guard let memory = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { throw .libraryFailed }
@@ -56,7 +57,7 @@ package final class SigningKey: @unchecked Sendable {
         try self.init(owning: key)
     }
 
-    /// The signature, 64 bytes `r || s`.
+    /// Returns the signature of the message: 64 bytes, `r || s`.
     package func sign(_ message: [UInt8]) throws(CryptographyError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw .libraryFailed }
         defer { EVP_MD_CTX_free(context) }
@@ -71,13 +72,13 @@ package final class SigningKey: @unchecked Sendable {
         return raw
     }
 
-    /// PKCS #8, for a file that only its owner may read.
+    /// Returns the private key as PKCS #8 in PEM. Write it only to a file that no one but its owner
+    /// may read.
     package func privatePEM() throws(CryptographyError) -> String {
         try Self.pem { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
     }
 
-    /// The RFC 7638 thumbprint of the public key in base64url: a key id that is computed from the
-    /// key.
+    /// The key id: the RFC 7638 thumbprint of the public key in base64url.
     package var thumbprint: String {
         let text =
             "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(Base64URL.encode(x))\","
@@ -85,7 +86,8 @@ package final class SigningKey: @unchecked Sendable {
         return Base64URL.encode(SHA256.hash(Array(text.utf8)))
     }
 
-    /// The public key as a JWK (RFC 7517) with `kid`, `alg` and `use`; no private member.
+    /// Returns the public key as a JWK (RFC 7517) with `kid`, `alg` and `use`, and with no private
+    /// member.
     package func publicJWK() -> String {
         "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"\(Base64URL.encode(x))\","
             + "\"y\":\"\(Base64URL.encode(y))\",\"kid\":\"\(thumbprint)\","
@@ -103,19 +105,20 @@ package final class SigningKey: @unchecked Sendable {
     }
 }
 
-/// The compact serialization of RFC 7515: three base64url parts with dots between them. The caller
-/// interprets header and payload; nothing here trusts them.
+/// A signed token in the compact serialization of RFC 7515: three base64url parts with dots between
+/// them. The header and the payload are only decoded here; the caller must verify and interpret
+/// them.
 package struct JWS: Sendable {
-    /// Longer tokens are refused before they are decoded.
+    /// The most bytes of a token. A longer one is refused before it is decoded.
     package static let lengthLimit = 16 * 1024
 
-    /// JSON text, not yet read.
+    /// The decoded header: JSON text that is not parsed yet.
     package let header: [UInt8]
     package let payload: [UInt8]
     private let signature: [UInt8]
     private let signed: [UInt8]
 
-    /// `nil` if the text is not in compact form. Success does not verify the signature.
+    /// Decodes a token; `nil` if the text is not in compact form. The signature is not verified.
     package init?(compact text: [UInt8]) {
         guard text.count <= Self.lengthLimit else { return nil }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -1,25 +1,26 @@
 import COpenSSL
 
-/// Time-based one-time passwords (RFC 6238) as every authenticator app has them: HMAC-SHA-1, steps
-/// of 30 seconds, 6 digits.
+/// Time-based one-time passwords (RFC 6238) with the parameters that every authenticator app
+/// supports: HMAC-SHA-1, steps of 30 seconds, 6 digits.
 package struct TOTP: Sendable {
-    /// Seconds of one code.
+    /// Seconds for which one code is shown: the length of a step.
     package static let period: Int64 = 30
     package static let digits = 6
-    /// How many steps before and after the current one are accepted, for a clock that is not exact.
+    /// How many steps before and after the current one are accepted, because the clock of the
+    /// user's device may be wrong.
     package static let drift: Int64 = 1
 
     package let seed: [UInt8]
 
     package init(seed: [UInt8]) { self.seed = seed }
 
-    /// Makes a seed as long as the hash (RFC 4226 section 4, R6).
+    /// Makes a random seed of 20 bytes, as long as the hash (RFC 4226 section 4, R6).
     package static func makeSeed() -> [UInt8] { RandomBytes.make(20) }
 
-    /// The step of a time in seconds since 1970.
+    /// Returns the number of the step that contains a time in seconds since 1970.
     package static func step(at seconds: Int64) -> Int64 { seconds / period }
 
-    /// The code of one step; `digits` at most 8.
+    /// Returns the code of one step. `digits` is at most 8.
     package func code(of step: Int64, digits: Int = digits) -> String {
         let message = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * $0)) }
         let hash = authenticated(message)
@@ -30,8 +31,8 @@ package struct TOTP: Sendable {
         return String(repeating: "0", count: digits - text.utf8.count) + text
     }
 
-    /// The step whose code this is. `nil` if it is not a current code, or not of a step after
-    /// `last`. Takes the same time for every code.
+    /// Returns the step whose code this is. Returns `nil` if no accepted step has this code, or if
+    /// the step is not after `last`. Takes the same time for every code.
     package func step(of code: String, at seconds: Int64, after last: Int64) -> Int64? {
         let now = Self.step(at: seconds)
         var found: Int64?
@@ -42,7 +43,7 @@ package struct TOTP: Sendable {
         return found
     }
 
-    /// HMAC-SHA-1, 20 bytes.
+    /// Returns the HMAC-SHA-1 of the message (20 bytes).
     private func authenticated(_ message: [UInt8]) -> [UInt8] {
         var out = [UInt8](repeating: 0, count: 20)
         var length: UInt32 = 0

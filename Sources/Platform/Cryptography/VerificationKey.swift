@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// A public key that checks signatures of exactly one algorithm: the signed data never chooses it
-/// (RFC 8725 section 3.1).
+/// A public key that verifies signatures of exactly one algorithm. The signed data never chooses
+/// the algorithm (RFC 8725 section 3.1).
 ///
-/// `@unchecked`: an EVP_PKEY is not written to after construction, and OpenSSL counts its
-/// references atomically.
+/// `@unchecked`: nothing writes to an EVP_PKEY after its construction, and OpenSSL counts
+/// references to it atomically.
 package final class VerificationKey: @unchecked Sendable {
-    /// The algorithms of RFC 7518 sections 3.3 to 3.5 and RFC 8037 that prove who signed: never
-    /// `none`, never HMAC.
+    /// The accepted algorithms (RFC 7518 sections 3.3 to 3.5, RFC 8037). Each of them proves who
+    /// signed: `none` and HMAC are not among them.
     package enum Algorithm: String, Sendable, CaseIterable {
         case rs256 = "RS256"
         case rs384 = "RS384"
@@ -18,7 +18,7 @@ package final class VerificationKey: @unchecked Sendable {
         case es256 = "ES256"
         case es384 = "ES384"
         case es512 = "ES512"
-        /// Ed25519.
+        /// EdDSA, with Ed25519 only.
         case eddsa = "EdDSA"
 
         fileprivate var family: Family {
@@ -31,7 +31,7 @@ package final class VerificationKey: @unchecked Sendable {
             }
         }
 
-        /// `nil` for Ed25519, which hashes by itself.
+        /// The digest that the algorithm applies first; `nil` for Ed25519, which hashes by itself.
         fileprivate var digest: OpaquePointer? {
             switch self {
             case .rs256, .ps256, .es256: EVP_sha256()
@@ -50,7 +50,7 @@ package final class VerificationKey: @unchecked Sendable {
         case p384 = "P-384"
         case p521 = "P-521"
 
-        /// Bytes of a coordinate.
+        /// The length of a coordinate in bytes.
         package var size: Int {
             switch self {
             case .p256: 32
@@ -91,8 +91,8 @@ package final class VerificationKey: @unchecked Sendable {
         self.algorithm = algorithm
     }
 
-    /// RS256 from `n` and `e`, big-endian. Refuses moduli below 2048 or above 8192 bits and even
-    /// or tiny exponents.
+    /// Makes an RS256 key from `n` and `e`, both big-endian. Refuses a modulus below 2048 or above
+    /// 8192 bits, and an exponent that is even or too small.
     package convenience init(n: [UInt8], e: [UInt8]) throws(CryptographyError) {
         let modulus = Array(n.drop { $0 == 0 })
         guard let first = modulus.first, let last = e.last, last & 1 == 1, e.count <= 8,
@@ -104,8 +104,8 @@ package final class VerificationKey: @unchecked Sendable {
             owning: try PublicKeyData.make("RSA", numbers: [("n", modulus), ("e", e)]), .rs256)
     }
 
-    /// From the point's coordinates, each of the curve's size: ES256, ES384 or ES512. Refuses a
-    /// point off the curve.
+    /// Makes an ES256, ES384 or ES512 key from the point's coordinates, each as long as the curve's
+    /// `size`. Refuses a point that is not on the curve.
     package convenience init(
         x: [UInt8], y: [UInt8], on curve: Curve = .p256
     ) throws(CryptographyError) {
@@ -115,7 +115,7 @@ package final class VerificationKey: @unchecked Sendable {
             curve.algorithm)
     }
 
-    /// Ed25519 (RFC 8032) from the point's 32 bytes.
+    /// Makes an Ed25519 key (RFC 8032) from the point's 32 bytes.
     package convenience init(ed25519 point: [UInt8]) throws(CryptographyError) {
         guard point.count == 32 else { throw .badKey }
         guard let made = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, point, point.count)
@@ -126,8 +126,8 @@ package final class VerificationKey: @unchecked Sendable {
         self.init(owning: made, .eddsa)
     }
 
-    /// The same key for another algorithm of its type (an RSA key has six); `nil` for an algorithm
-    /// of another type.
+    /// Returns the same key for another algorithm of its key type (an RSA key can have six).
+    /// Returns `nil` for an algorithm of another key type.
     package func checking(_ other: Algorithm) -> VerificationKey? {
         guard other.family == algorithm.family else { return nil }
         guard other != algorithm else { return self }
@@ -135,7 +135,8 @@ package final class VerificationKey: @unchecked Sendable {
         return VerificationKey(owning: key, other)
     }
 
-    /// Checks a signature in the form of JOSE, where an ECDSA signature is `r || s`.
+    /// Whether a signature in the form that JOSE uses is valid. An ECDSA signature is then `r ||
+    /// s`.
     package func isValid(signature: [UInt8], over message: [UInt8]) -> Bool {
         guard case .elliptic(let curve) = algorithm.family else {
             return isValid(derSignature: signature, over: message)
@@ -144,8 +145,8 @@ package final class VerificationKey: @unchecked Sendable {
             .map { isValid(derSignature: $0, over: message) } ?? false
     }
 
-    /// Checks a signature in the form of X.509 and WebAuthn, where an ECDSA signature is DER.
-    /// OpenSSL refuses any other spelling of it and bytes after it.
+    /// Whether a signature in the form that X.509 and WebAuthn use is valid. An ECDSA signature is
+    /// then DER; OpenSSL refuses any other spelling of it, and any bytes after it.
     package func isValid(derSignature form: [UInt8], over message: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
@@ -166,7 +167,8 @@ package final class VerificationKey: @unchecked Sendable {
     }
 }
 
-/// Public keys from their numbers and back, through OpenSSL 3's parameter lists.
+/// Makes OpenSSL's public keys from their numbers, and reads the numbers of a key, through OpenSSL
+/// 3's parameter lists.
 enum PublicKeyData {
     static func make(
         _ kind: String, numbers: [(name: StaticString, value: [UInt8])] = [], group: String? = nil,
@@ -174,7 +176,8 @@ enum PublicKeyData {
     ) throws(CryptographyError) -> OpaquePointer {
         guard let builder = OSSL_PARAM_BLD_new() else { throw .libraryFailed }
         defer { OSSL_PARAM_BLD_free(builder) }
-        // The builder keeps pointers and copies only when the list is made.
+        // The builder keeps only pointers to the numbers and copies them when the list is made, so
+        // they must live until then.
         var held: [OpaquePointer?] = []
         defer { for number in held { BN_free(number) } }
         var built = true
@@ -212,8 +215,8 @@ enum PublicKeyData {
         return key
     }
 
-    /// OpenSSL keeps the pointer to a parameter's name, so the name must outlive the list: a Swift
-    /// String's bytes would be freed when the call returns.
+    /// Returns a pointer to a parameter's name that stays valid. OpenSSL keeps this pointer, and
+    /// the bytes of a Swift String would be freed when the call returns.
     private static func keyName(_ name: StaticString) -> UnsafePointer<CChar> {
         UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }
@@ -257,7 +260,8 @@ enum ECDSASignature {
         return written ? raw : nil
     }
 
-    /// `half` is the length in bytes of each number, which depends on the curve.
+    /// Converts `r || s` to DER. `half` is the length of each number in bytes, which depends on the
+    /// curve.
     static func der(fromRaw raw: [UInt8], half: Int = half) -> [UInt8]? {
         guard raw.count == 2 * half, let signature = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(signature) }

@@ -1,11 +1,13 @@
-/// One alternative of `Accept`, `Accept-Encoding` and their like (RFC 9110 §12.4.2).
+/// One item of a list in `Accept`, `Accept-Encoding` or a similar field (RFC 9110 §12.4.2).
 package struct WeightedItem: Sendable, Equatable {
-    /// In lower case, without its parameters.
+    /// The item's name in lower case, without its parameters.
     package var name: String
-    /// In thousandths; 0 refuses. A malformed weight counts as 1,000, like a missing one.
+    /// The weight in thousandths; 0 means not acceptable. A missing or malformed weight counts as
+    /// 1,000.
     package var weight: Int
 
-    /// The items of all the field's lines. A quoted comma ends an item too: no name contains one.
+    /// Returns the items of all lines of the field. A comma ends an item even within quotes: no
+    /// name contains a comma.
     package static func all(in values: [String]) -> [WeightedItem] {
         values.flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.compactMap { item in
             let parts = item.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -23,7 +25,7 @@ package struct WeightedItem: Sendable, Equatable {
         return end.reversed().map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
-    /// `q=0.25` in thousandths; `nil` if malformed.
+    /// Returns `q=0.25` as 250 thousandths; `nil` if it is malformed.
     private static func weight(_ parameter: [UInt8]) -> Int? {
         guard parameter.starts(with: "q=".utf8) else { return nil }
         let digits = parameter.dropFirst(2).filter { $0 != UInt8(ascii: ".") }
@@ -34,10 +36,10 @@ package struct WeightedItem: Sendable, Equatable {
     }
 }
 
-/// `Accept` (RFC 9110 §12.5.1).
+/// Content negotiation by `Accept` (RFC 9110 §12.5.1).
 package enum Accept {
-    /// The index of the preferred offer: by weight, then by specificity, then the earlier offer.
-    /// `nil` if none is acceptable, or the field is absent.
+    /// Returns the index of the preferred offer: the one with the highest weight, then the most
+    /// specific range, then the first. Returns `nil` if none is acceptable or the field is absent.
     package static func choice(among offers: [String], by values: [String]) -> Int? {
         let wanted = WeightedItem.all(in: values)
         var best: (offer: Int, weight: Int, plainness: Int)?
@@ -54,7 +56,8 @@ package enum Accept {
         return best?.offer
     }
 
-    /// 2 for the type itself, 1 for `text/*`, 0 for `*/*`, `nil` if the range does not match.
+    /// Returns how specific a matching range is: 2 for the type itself, 1 for `text/*`, 0 for
+    /// `*/*`. Returns `nil` if the range does not match the type.
     private static func plainness(_ range: String, of type: String) -> Int? {
         if range.utf8.elementsEqual(type.utf8) { return 2 }
         if range.utf8.elementsEqual("*/*".utf8) { return 0 }

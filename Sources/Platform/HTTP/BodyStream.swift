@@ -1,27 +1,28 @@
 import Synchronization
 
-/// A body that its handler receives in pieces. The connection reads the next piece when the handler
-/// asks for it, so that a fast sender waits and memory stays flat.
+/// A body that its handler receives in pieces. The connection reads the next piece only when the
+/// handler asks for it, so a fast sender has to wait and memory use stays constant.
 package struct BodyStream: Sendable {
-    /// `nil` after the last piece. Throws `HTTPError` if the body is refused, `BodyLost` if the
-    /// client is gone. One call at a time.
+    /// Returns the next piece; `nil` after the last one. Throws `HTTPError` if the body is refused,
+    /// and `BodyLost` if the connection or the request has ended. Await each call before the next.
     package let next: @Sendable () async throws -> [UInt8]?
 
     package init(next: @escaping @Sendable () async throws -> [UInt8]?) { self.next = next }
 
-    /// A body that is complete.
+    /// Makes a stream of a body that has already arrived in full.
     package init(_ bytes: [UInt8]) {
         let piece = Once(bytes)
         next = { piece.take() }
     }
 }
 
-/// The connection ended, or the time limit passed and the server answered instead of the handler.
+/// No more of the body can be read: the connection ended, or the time limit passed and the server
+/// responded instead of the handler.
 package struct BodyLost: Error, Sendable {
     package init() {}
 }
 
-/// A value that only its first taker gets; callable from any thread.
+/// A value that only the first caller gets. It may be called from any thread.
 final class Once: Sendable {
     private let value: Mutex<[UInt8]?>
 

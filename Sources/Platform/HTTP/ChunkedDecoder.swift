@@ -1,7 +1,7 @@
 import Text
 
-/// Reads a chunked body (RFC 9112 §7.1) as its pieces arrive. Extensions must be tokens and are
-/// ignored; trailers are checked and dropped.
+/// Decodes a chunked body (RFC 9112 §7.1) as its pieces arrive. Chunk extensions must be tokens and
+/// are ignored. Trailer fields are checked and discarded.
 package struct ChunkedDecoder: Sendable {
     /// The state of the body after the bytes so far.
     package enum Outcome: Equatable {
@@ -27,11 +27,12 @@ package struct ChunkedDecoder: Sendable {
     private var digits = 0
     private var extra = 0
 
-    /// `limit` is the largest body in bytes, without the framing.
+    /// Makes a decoder. `limit` is the largest body in bytes, without the chunk framing.
     package init(limit: Int) { self.limit = limit }
 
-    /// Appends the part of the body that `bytes` hold. `consumed` is how many of them belonged to
-    /// it: fewer than all only when the body is complete or refused.
+    /// Decodes `bytes` and appends the content to `body`. `consumed` is set to the number of bytes
+    /// that belong to the body; it is less than all of them only if the body is complete or
+    /// refused.
     package mutating func decode(
         _ bytes: UnsafeBufferPointer<UInt8>, into body: inout [UInt8], consumed: inout Int
     ) -> Outcome {
@@ -58,7 +59,7 @@ package struct ChunkedDecoder: Sendable {
         return .incomplete
     }
 
-    /// Takes one byte of framing; true at the end of the body.
+    /// Processes one byte of framing. Returns true at the end of the body.
     private mutating func step(_ byte: UInt8) throws(HTTPError) -> Bool {
         switch state {
         case .size: try stepSize(byte)
@@ -112,7 +113,8 @@ package struct ChunkedDecoder: Sendable {
         try endSizePart(byte)
     }
 
-    /// A size or an extension is followed by another extension or by the end of the line.
+    /// Processes the byte after a size or an extension: it begins another extension or ends the
+    /// line.
     private mutating func endSizePart(_ byte: UInt8) throws(HTTPError) {
         switch byte {
         case 0x3B: state = .extensionName

@@ -1,33 +1,35 @@
 import CZlib
 import Synchronization
 
-/// Unpacks the gzip coding (RFC 1952) of a body as its pieces arrive, in pieces of bounded size, so
-/// that a small body that unpacks to a large one does not fill the memory.
+/// Unpacks a gzip body (RFC 1952) as its pieces arrive. The output comes in pieces of bounded size,
+/// so that a small body that unpacks to a large one does not fill the memory.
 final class Gunzip: Sendable {
     private struct State {
-        /// zlib keeps the address of its stream.
+        /// Allocated separately, because zlib keeps the stream's address.
         var stream: UnsafeMutablePointer<z_stream>
         var input: [UInt8] = []
         var at = 0
         var packed = 0
         var unpacked = 0
-        /// Whether the input is between two members, where the body may end.
+        /// Whether the input is between two gzip members, where the body may end.
         var isBetween = true
     }
 
     private static let pieceBytes = 64 << 10
-    /// The ratio is not checked below this many unpacked bytes: a short text may repeat itself.
+    /// The unpacked bytes below which the ratio is not checked, because a short text may be very
+    /// repetitive.
     private static let freeBytes = 1 << 20
 
     private let limit: Int
     private let ratio: Int
     private let state: Mutex<State>
 
-    /// `nil` if zlib has no memory. `ratio` is the most unpacked bytes for each packed one.
+    /// Makes a decompressor; `nil` if zlib cannot allocate memory. `limit` is the most unpacked
+    /// bytes; `ratio` is the most unpacked bytes for each packed byte.
     init?(limit: Int, ratio: Int) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // 15 window bits plus 16 accept the gzip format alone.
+        // 15 window bits plus 16 make zlib accept only the gzip format.
         let size = Int32(MemoryLayout<z_stream>.size)
         guard inflateInit2_(stream, 15 + 16, ZLIB_VERSION, size) == Z_OK else {
             stream.deallocate()
@@ -45,7 +47,7 @@ final class Gunzip: Sendable {
         }
     }
 
-    /// Appends more of the packed body. The earlier bytes have been used up.
+    /// Supplies the next packed bytes. The previous ones must have been used up.
     func append(_ bytes: [UInt8]) {
         state.withLock { state in
             state.input = bytes
@@ -54,7 +56,7 @@ final class Gunzip: Sendable {
         }
     }
 
-    /// The next unpacked bytes; empty if more input is needed.
+    /// Returns the next unpacked bytes; empty if more input is needed.
     func next() throws(HTTPError) -> [UInt8] {
         try state.withLock { state throws(HTTPError) in
             while true {
@@ -69,7 +71,7 @@ final class Gunzip: Sendable {
         }
     }
 
-    /// The packed body has ended.
+    /// Throws if the packed body, which has ended, is incomplete.
     func finish() throws(HTTPError) {
         guard state.withLock({ $0.isBetween && $0.packed > 0 }) else {
             throw HTTPError(400, "The gzip body ends too early.")
@@ -83,7 +85,7 @@ final class Gunzip: Sendable {
         let left = state.input.count - at
         var used = 0
         let isBetween = state.isBetween
-        // Without input zlib may still hold output, but not between two members.
+        // Without input zlib may still have output to return, but not between two members.
         if left == 0, isBetween { return [] }
         let piece = state.input.withUnsafeMutableBufferPointer { input in
             [UInt8](unsafeUninitializedCapacity: pieceBytes) { output, count in
@@ -101,7 +103,7 @@ final class Gunzip: Sendable {
         case Z_OK: state.isBetween = false
         case Z_BUF_ERROR: break
         case Z_STREAM_END:
-            // Several members are one body (RFC 1952, section 2.2).
+            // The members of a gzip body are unpacked as one (RFC 1952, section 2.2).
             state.isBetween = true
             inflateReset(stream)
         default: throw HTTPError(400, "The body is not gzip.")
@@ -114,8 +116,8 @@ final class Gunzip: Sendable {
 }
 
 extension BodyStream {
-    /// The unpacked content of a gzip body. `limit` is in unpacked bytes; `ratio` is the most
-    /// unpacked bytes for each packed one.
+    /// Returns the unpacked content of a gzip body. `limit` is the most unpacked bytes; `ratio` is
+    /// the most unpacked bytes for each packed byte.
     package func unpacked(limit: Int, ratio: Int) throws(HTTPError) -> BodyStream {
         guard let gunzip = Gunzip(limit: limit, ratio: ratio) else {
             throw HTTPError(503, "The service cannot unpack a body now.")

@@ -1,14 +1,15 @@
-/// The head of one part of a form.
+/// The header of one part of a form.
 package struct FormPart: Sendable, Equatable {
     package var name: String
-    /// In lower case, without parameters; empty if the part names none.
+    /// The part's content type, in lower case and without parameters; empty if the part has none.
     package var type: String
 }
 
-/// Reads `multipart/form-data` (RFC 7578) as its pieces arrive, and refuses what two parsers could
-/// read differently: nothing may stand before the first delimiter or after the last.
+/// Reads `multipart/form-data` (RFC 7578) as its pieces arrive. It refuses anything that two
+/// parsers could read differently: no bytes are allowed before the first delimiter or after the
+/// last one.
 package struct MultipartReader: Sendable {
-    /// What the bytes so far hold.
+    /// The next thing found in the bytes so far.
     package enum Event: Sendable, Equatable {
         case needsMore
         case part(FormPart)
@@ -31,7 +32,8 @@ package struct MultipartReader: Sendable {
     private var parts = 0
     private var isComplete = false
 
-    /// `nil` if the type has no well-formed boundary (RFC 2046, section 5.1.1).
+    /// Makes a reader; `nil` if the content type has no well-formed boundary (RFC 2046, section
+    /// 5.1.1).
     package init?(contentType: String) {
         guard let boundary = HeaderParameters(contentType)["boundary"],
             (1...70).contains(boundary.utf8.count), boundary.utf8.last != 0x20,
@@ -44,7 +46,7 @@ package struct MultipartReader: Sendable {
         isAlphanumeric(byte) || "'()+_,-./:=? ".utf8.contains(byte)
     }
 
-    /// Appends more of the body; an empty piece marks the end.
+    /// Adds the next bytes of the body; an empty array marks the end.
     package mutating func append(_ bytes: [UInt8]) {
         if at > 0 {
             buffer.removeFirst(at)
@@ -65,7 +67,7 @@ package struct MultipartReader: Sendable {
     private mutating func step() throws(HTTPError) -> Event {
         switch state {
         case .start:
-            // The first delimiter has no line before it.
+            // No line break precedes the first delimiter, so its CR LF is skipped.
             guard try take(delimiter[2...]) else { return .needsMore }
             state = .delimiter
             return try step()
@@ -127,7 +129,8 @@ package struct MultipartReader: Sendable {
         return isComplete ? .ended : .needsMore
     }
 
-    /// False if more bytes are needed to see whether these are next.
+    /// Skips `wanted` if it is next, and throws if something else is. Returns false if more bytes
+    /// are needed to tell.
     private mutating func take(_ wanted: ArraySlice<UInt8>) throws(HTTPError) -> Bool {
         let have = buffer[at...].prefix(wanted.count)
         guard have.elementsEqual(wanted.prefix(have.count)) else { throw Self.malformed }
@@ -140,7 +143,7 @@ package struct MultipartReader: Sendable {
         let last = bytes.count - wanted.count
         var at = start
         while at <= last {
-            // Every wanted text begins with a carriage return.
+            // Every text that is searched for begins with a carriage return.
             guard let next = bytes[at...last].firstIndex(of: 0x0D) else { return nil }
             if bytes[next...].starts(with: wanted) { return next }
             at = next + 1
@@ -178,12 +181,12 @@ package struct MultipartReader: Sendable {
     static let malformed = HTTPError(400, "The multipart body is malformed.")
 }
 
-/// A field value with parameters (RFC 9110 §5.6.6): `form-data; name="file"`.
+/// A field value with parameters (RFC 9110 §5.6.6), such as `form-data; name="file"`.
 package struct HeaderParameters: Sendable {
-    /// In lower case.
+    /// The value before the parameters, in lower case.
     package let value: String
-    /// By names in lower case. A name that is given twice has no value. Empty if a parameter is
-    /// malformed.
+    /// The parameters by name, in lower case. A name that occurs twice has the value `nil`. Empty
+    /// if any parameter is malformed.
     private var values: [String: String?] = [:]
 
     package init(_ text: String) {
@@ -208,7 +211,7 @@ package struct HeaderParameters: Sendable {
 
     package subscript(name: String) -> String? { values[name] ?? nil }
 
-    /// The text without surrounding spaces and tabs.
+    /// Returns the text without spaces and tabs at its ends.
     static func text(_ bytes: ArraySlice<UInt8>) -> String {
         var bytes = bytes
         while bytes.first == 0x20 || bytes.first == 0x09 { bytes.removeFirst() }

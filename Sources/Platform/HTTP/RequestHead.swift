@@ -1,6 +1,6 @@
 import Text
 
-/// A run of bytes, counted from the start of the head.
+/// A range of bytes, as an offset from the start of the head and a length.
 struct Span32: Sendable {
     var start: UInt32 = 0
     var count: UInt32 = 0
@@ -26,24 +26,24 @@ package enum BodyFraming: Sendable, Equatable {
     case chunked
 }
 
-/// A view of one parsed head inside a receive buffer: offsets only, so copying is free. Valid until
-/// that buffer is read into again or the parser parses the next head, so it must not outlive a
-/// synchronous call.
+/// A parsed request head as offsets into the receive buffer, so that copying it is cheap. It is
+/// invalid once the buffer is read into again or the parser parses the next head. So use it only
+/// within a synchronous call.
 package struct RequestHead {
     package internal(set) var method = Method.get
     package internal(set) var framing = BodyFraming.none
-    /// Whether the connection may carry another request.
+    /// Whether the connection may carry another request after this one.
     package internal(set) var keepAlive = true
     package internal(set) var isHTTP10 = false
     package internal(set) var expectsContinue = false
-    /// Bytes of the head, its empty line included.
+    /// The length of the head in bytes, its empty line included.
     package internal(set) var length = 0
     var base: UnsafePointer<UInt8>
     var fields: UnsafeMutablePointer<FieldSpan>
     var fieldCount = 0
     var pathSpan = Span32()
     var querySpan = Span32()
-    /// The authority of a target in absolute form.
+    /// The host and port of a target in absolute form.
     var authoritySpan = Span32()
 
     @inline(__always)
@@ -53,10 +53,10 @@ package struct RequestHead {
 
     /// The path as sent, without the query.
     package var path: UnsafeBufferPointer<UInt8> { bytes(pathSpan) }
-    /// The bytes after `?`, without it.
+    /// The bytes after the `?`.
     package var query: UnsafeBufferPointer<UInt8> { bytes(querySpan) }
 
-    /// Whether the path equals these bytes.
+    /// Whether the path equals `text` byte for byte.
     @inline(__always)
     package func pathIs(_ text: StaticString) -> Bool {
         guard Int(pathSpan.count) == text.utf8CodeUnitCount else { return false }
@@ -67,7 +67,7 @@ package struct RequestHead {
         return true
     }
 
-    /// The first value of a field; `name` in lower case.
+    /// Returns the first value of a field. `name` must be in lower case.
     package func first(_ name: StaticString) -> UnsafeBufferPointer<UInt8>? {
         for index in 0..<fieldCount {
             let span = fields[index].name
@@ -78,7 +78,7 @@ package struct RequestHead {
         return nil
     }
 
-    /// How often a field occurs; `name` in lower case.
+    /// Returns how often a field occurs. `name` must be in lower case.
     package func count(_ name: StaticString) -> Int {
         var found = 0
         for index in 0..<fieldCount {
@@ -88,8 +88,9 @@ package struct RequestHead {
         return found
     }
 
-    /// Copies everything out of the buffer. A field value that is not UTF-8 is read as ISO 8859-1,
-    /// byte by byte (RFC 9110 §5.5): replacement characters would make different values equal.
+    /// Makes a request with copies of the buffer's bytes. A field value that is not UTF-8 is read
+    /// as ISO 8859-1 (RFC 9110 §5.5): with replacement characters, different values would become
+    /// equal.
     package func request(
         body: [UInt8] = [], remoteAddress: String, isTLS: Bool, id: String
     ) -> Request {
@@ -126,8 +127,8 @@ package struct RequestHead {
     }
 }
 
-/// What the fields say about framing and connection (RFC 9112 §6.3, §7, §9.3). Anything that two
-/// parsers could frame differently is refused rather than repaired.
+/// What the header fields say about the body's framing and the connection (RFC 9112 §6.3, §7,
+/// §9.3). Anything that two parsers could frame differently is refused, not repaired.
 struct FramingFacts {
     private var hosts = 0
     private var length: Int?
@@ -182,7 +183,7 @@ struct FramingFacts {
             if head.isHTTP10 || transferEncodings > 1 {
                 throw HTTPError(400, "Transfer-Encoding is not acceptable here.")
             }
-            // If the body's end is unknown, the following request cannot be found either (RFC 9112
+            // If the body's end is unknown, the start of the next request is unknown too (RFC 9112
             // §6.3).
             guard endsChunked else {
                 throw HTTPError(400, "The last transfer coding must be chunked.")
@@ -200,7 +201,8 @@ struct FramingFacts {
         if close { head.keepAlive = false }
     }
 
-    /// Digits only. A leading zero is refused: some parsers read octal.
+    /// Reads a Content-Length of digits only. A leading zero is refused, because some parsers would
+    /// read an octal number.
     private mutating func readLength(_ value: UnsafeBufferPointer<UInt8>) throws(HTTPError) {
         guard !value.isEmpty, value.allSatisfy(isDigit), value.count == 1 || value[0] != 0x30
         else { throw HTTPError(400, "Content-Length is malformed.") }
@@ -216,7 +218,7 @@ struct FramingFacts {
         return matches(start, value.count, text)
     }
 
-    /// Whether the last coding of the list is `chunked`, with parameters or without.
+    /// Whether the last coding of the list is `chunked`, with or without parameters.
     private static func endsChunked(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         guard var last = value.split(separator: 0x2C, omittingEmptySubsequences: false).last else {
             return false
@@ -228,7 +230,7 @@ struct FramingFacts {
         return bytes.baseAddress.map { matches($0, bytes.count, "chunked") } ?? false
     }
 
-    /// Whether a comma-separated list holds the option `close`.
+    /// Whether a comma-separated list contains the option `close`.
     private static func hasClose(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         for item in value.split(separator: 0x2C) {
             var part = item
@@ -240,7 +242,8 @@ struct FramingFacts {
         return false
     }
 
-    /// `host [":" port]` (RFC 9110 §7.2) of letters, digits, `.`, `-`, `_`, or a bracketed address.
+    /// Whether the value is `host [":" port]` (RFC 9110 §7.2), where the host consists of letters,
+    /// digits, `.`, `-` and `_`, or is an address in brackets.
     static func isHost(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         var at = 0
         if value.first == 0x5B {
@@ -268,30 +271,31 @@ struct FramingFacts {
 
 }
 
-/// Limits of one request, in bytes except `fields`.
+/// The limits of one request; all are in bytes, except `fields`.
 package struct HTTPLimits: Sendable {
-    /// Method, target and version; longer is 414.
+    /// The request line: method, target and version. A longer one is answered with 414.
     package var requestLine = 8 << 10
     /// The whole head, the request line included.
     package var head = 32 << 10
-    /// Field lines, each counted.
+    /// The number of field lines.
     package var fields = 100
-    /// Decoded bytes, without chunk framing; more is 413.
+    /// The body without chunk framing. A larger one is answered with 413.
     package var body = 1 << 20
-    /// The same limit for the longest body that a handler receives in pieces; 0 if there is none.
+    /// The limit for bodies that a handler receives in pieces: the largest one of any route; 0 if
+    /// no route has such bodies.
     package var streamedBody = 0
 
     package init() {}
 }
 
-/// Why a request is refused before routing; the connection closes after the response.
+/// Why a request is refused before routing. The connection closes after the response.
 package struct HTTPError: Error, Sendable, Equatable {
     /// 400, 413, 414, 417, 431, 501 or 505.
     package var status: Int
-    /// One sentence for the client; it repeats nothing that was sent.
+    /// One sentence for the client. It must not repeat anything that the client sent.
     package var detail: String
 
-    /// `detail` must repeat nothing that was sent.
+    /// Makes an error. `detail` must not repeat anything that the client sent.
     package init(_ status: Int, _ detail: String) {
         self.status = status
         self.detail = detail

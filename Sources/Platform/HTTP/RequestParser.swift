@@ -1,15 +1,15 @@
 import Glibc
 import Text
 
-/// A strict parser of request heads (RFC 9112), on bytes: it refuses what two parsers could read
-/// differently. Its only state is scratch room for field offsets, so one parser serves all
-/// connections of a loop.
+/// A strict parser of request heads (RFC 9112) that works on bytes. It refuses anything that two
+/// parsers could read differently. It keeps no state but a buffer for field offsets, so one parser
+/// serves all connections of a loop.
 package final class RequestParser {
-    /// The result for the bytes so far.
+    /// The result of parsing the bytes received so far.
     package enum Outcome {
         case incomplete
         case head(RequestHead)
-        /// The head is well-formed, but the request cannot be served.
+        /// The head is well-formed, but the request is refused.
         case refused(RequestHead, HTTPError)
         case failed(HTTPError)
     }
@@ -24,9 +24,9 @@ package final class RequestParser {
 
     deinit { fields.deallocate() }
 
-    /// Reads one head at the start of `bytes`. `scanned` is 0 for a new head. Between calls it
-    /// holds how far the end was searched, so that a head that arrives byte by byte takes linear
-    /// time.
+    /// Parses one head at the start of `bytes`. `scanned` is 0 for a new head. Between calls it
+    /// records how far the head's end was searched for, so that a head that arrives byte by byte
+    /// takes linear time.
     package func parse(_ bytes: UnsafeRawBufferPointer, scanned: inout Int) -> Outcome {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return .incomplete }
         let base = start.assumingMemoryBound(to: UInt8.self)
@@ -50,7 +50,7 @@ package final class RequestParser {
         }
     }
 
-    /// One empty line before a request is skipped (RFC 9112 §2.2).
+    /// Returns the length of an empty line before the request, which is skipped (RFC 9112 §2.2).
     private func leadingEmptyLine(_ base: UnsafePointer<UInt8>) -> Int { base[0] == 0x0D ? 2 : 0 }
 
     private func findEnd(
@@ -62,7 +62,7 @@ package final class RequestParser {
         while at < count {
             guard let found = memchr(base + at, 0x0A, count - at) else { break }
             let line = base.distance(to: UnsafePointer(found.assumingMemoryBound(to: UInt8.self)))
-            // The first line feed seen ends the request line.
+            // The first line feed that is found ends the request line.
             if scanned <= skipped, at == skipped, line - skipped > limits.requestLine + 1 {
                 throw Self.longLine
             }
@@ -96,7 +96,7 @@ package final class RequestParser {
         let targetEnd = at
         at += 1
         let version = base + at
-        // The line ends in CR LF, so the comparison fails at the CR if the version is too short.
+        // The line ends in CR LF, so if the version is too short, the comparison fails at the CR.
         for (index, byte) in "HTTP/".utf8.enumerated() where version[index] != byte {
             throw Self.malformedLine
         }
@@ -143,8 +143,8 @@ package final class RequestParser {
         throw HTTPError(501, "This method is not served.")
     }
 
-    /// Absolute form (RFC 9112 §3.2.2), as proxies send it. Its authority replaces the value of the
-    /// Host field.
+    /// Parses a target in absolute form (RFC 9112 §3.2.2), as proxies send it. Its authority
+    /// replaces the value of the Host field.
     private func parseAbsolute(
         _ target: UnsafeBufferPointer<UInt8>, at start: Int, _ head: inout RequestHead
     ) throws(HTTPError) {
@@ -163,7 +163,7 @@ package final class RequestParser {
         guard FramingFacts.isHost(authority) else { throw Self.badTarget }
         head.authoritySpan = Span32(start + scheme, start + end)
         let pathEnd = Int(head.pathSpan.start + head.pathSpan.count)
-        // Without a path it is the root: use the last slash of the scheme as its one byte.
+        // A target without a path means `/`: use the last slash of `http://` as that one byte.
         let isRoot = end == target.count || target[end] == 0x3F
         head.pathSpan =
             isRoot
@@ -171,7 +171,8 @@ package final class RequestParser {
         try checkEscapes(target)
     }
 
-    /// Origin form, or `*` for OPTIONS (RFC 9112 §3.2); every `%` begins two hexadecimal digits.
+    /// Checks a target in origin form, or `*` for OPTIONS (RFC 9112 §3.2). Two hexadecimal digits
+    /// must follow every `%`.
     private func checkTarget(
         _ target: UnsafeBufferPointer<UInt8>, _ method: Method
     ) throws(HTTPError) {
@@ -198,7 +199,7 @@ package final class RequestParser {
         while at < end {
             let name = at
             while isToken(base[at]) { at += 1 }
-            // Folded lines, a space before the colon and an empty name all fail here.
+            // Folded lines, a space before the colon and an empty name are all refused here.
             guard at > name, base[at] == 0x3A else { throw Self.malformedField }
             let nameEnd = at
             at += 1
@@ -230,7 +231,7 @@ package final class RequestParser {
     static let bareLineFeed = HTTPError(400, "A line must end in CR LF.")
     static let badTarget = HTTPError(400, "The request target is malformed.")
     static let longLine = HTTPError(414, "The request line is too long.")
-    /// Also used for a body that is too long for its endpoint.
+    /// The refusal of a body that is too large for the server or for its endpoint.
     package static let bigBody = HTTPError(413, "The request body is too large.")
     static let longHead = HTTPError(431, "The request head is too long.")
 }

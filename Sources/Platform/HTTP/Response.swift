@@ -1,17 +1,18 @@
 import Glibc
 import Synchronization
 
-/// A response. The encoder writes `Date`, `Content-Length`, `Connection` and framing.
+/// A response. The `ResponseWriter` adds `Date`, `Content-Length`, `Connection` and the framing.
 package struct Response: Sendable {
     package var status: Int
-    /// Names in lower case; the writer drops those that it sets itself.
+    /// The header fields, with names in lower case. The writer drops those that it sets itself.
     package var fields: [Field]
     package var body: Body
 
     package enum Body: Sendable {
         case empty
         case bytes([UInt8])
-        /// Pulled piece by piece until `nil`; sent chunked, with back-pressure from the socket.
+        /// A body whose pieces are requested one by one until `nil`. It is sent chunked, and no
+        /// faster than the socket accepts it.
         case stream(@Sendable () async throws -> [UInt8]?)
     }
 
@@ -25,22 +26,22 @@ package struct Response: Sendable {
         self.init(status, fields: [Field("content-type", type)], body: .bytes(bytes))
     }
 
-    /// Replaces every field of that name by one; `name` in lower case.
+    /// Replaces all fields of that name by a single one. `name` must be in lower case.
     package mutating func set(_ name: String, _ value: String) {
         fields.removeAll { $0.name == name }
         fields.append(Field(name, value))
     }
 
-    /// The first value of a field; `name` in lower case.
+    /// Returns the first value of a field. `name` must be in lower case.
     package func first(_ name: String) -> String? {
         for field in fields where field.name == name { return field.value }
         return nil
     }
 
-    /// Makes browsers use only https for a year (RFC 6797).
+    /// The value of `Strict-Transport-Security`: browsers use only https for a year (RFC 6797).
     package static let strictTransportSecurity: StaticString = "max-age=31536000"
 
-    /// Adds `Strict-Transport-Security`. Only for responses over TLS.
+    /// Adds `Strict-Transport-Security`. Call it only for responses over TLS.
     package mutating func keepToTLS() {
         guard first("strict-transport-security") == nil else { return }
         fields.append(
@@ -48,18 +49,18 @@ package struct Response: Sendable {
     }
 }
 
-/// The format of the response to a request that exceeds its time limit. Each handler that knows
-/// more about the request replaces it.
+/// The response to a request that exceeds its time limit. Each handler that knows more about the
+/// request replaces the way in which it is formatted.
 package final class LateForm: Sendable {
-    /// `mayHaveWritten` is true if something may have been committed for the request.
+    /// Makes the response. `mayHaveWritten` is true if the request may have committed something.
     package typealias Form = @Sendable (_ mayHaveWritten: Bool) -> Response
 
     private let form = Mutex<Form?>(nil)
 
-    /// Without a form, the server answers a plain 503.
+    /// Makes an object without a format; the server then answers with a plain 503.
     package init() {}
 
-    /// Replaces the form; callable from any thread.
+    /// Replaces the format; may be called from any thread.
     package func set(_ form: @escaping Form) { self.form.withLock { $0 = form } }
 
     package func response(mayHaveWritten: Bool) -> Response? {
@@ -67,11 +68,11 @@ package final class LateForm: Sendable {
     }
 }
 
-/// Writes responses, one after the other, into a loop's output buffer: `begin`, `field`…, then one
-/// of the `finish` calls. A field that could split the response (CR, LF, NUL, a bad name) turns it
-/// into a plain 500.
+/// Writes responses one after another into a loop's output buffer. For each, call `begin`, then
+/// `field` for each field, then one of the `finish` functions. A field that could split the
+/// response (CR, LF, NUL, a bad name) turns the response into a plain 500.
 package final class ResponseWriter {
-    /// Holds the written responses until the loop sends them.
+    /// The written responses that the loop has not sent yet.
     package let out: OutputBuffer
     private var begun = 0
     private var status = 200
@@ -81,11 +82,11 @@ package final class ResponseWriter {
     private var closes = false
     private var date = HTTPDate()
 
-    /// `out` may be shared by the connections of one loop.
+    /// Makes a writer. The connections of one loop may share `out`.
     package init(out: OutputBuffer = OutputBuffer()) { self.out = out }
 
-    /// Sets the properties of the next response. `now` is monotonic, in nanoseconds; the Date field
-    /// is refreshed from the wall clock once a second.
+    /// Sets the properties of the next response. `now` is monotonic, in nanoseconds. The Date field
+    /// is renewed from the wall clock at most once a second.
     package func prepare(isHead: Bool, isHTTP10: Bool, closes: Bool, now: Int64) {
         self.isHead = isHead
         self.isHTTP10 = isHTTP10
@@ -117,7 +118,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
-    /// A checked field: a CR, LF or NUL in the value turns the response into a 500.
+    /// Writes a field. A CR, LF or NUL in the value turns the response into a 500.
     package func field(_ name: StaticString, _ value: UnsafeRawBufferPointer) {
         out.append(name)
         out.append(": ")
@@ -126,7 +127,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
-    /// A checked field: a bad name or a CR, LF or NUL turns the response into a 500.
+    /// Writes a field. A bad name, or a CR, LF or NUL in the value, turns the response into a 500.
     package func field(_ name: String, _ value: String) {
         var name = name
         var value = value
@@ -142,7 +143,7 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
-    /// Ends the response with a body of known length.
+    /// Ends the response with this body.
     package func finish(_ body: UnsafeRawBufferPointer) {
         if unsafeField { return replaceBy500() }
         let bodiless = status == 204 || status == 304 || status < 200
@@ -159,8 +160,8 @@ package final class ResponseWriter {
         finish(UnsafeRawBufferPointer(start: body.utf8Start, count: body.utf8CodeUnitCount))
     }
 
-    /// Ends the head of a streamed response. False if no body may follow. HTTP/1.0 has no chunks:
-    /// closing the connection ends the body.
+    /// Ends the head of a streamed response. Returns false if no body may follow. HTTP/1.0 has no
+    /// chunks, so closing the connection ends the body there.
     package func finishStreamHead() -> Bool {
         if unsafeField {
             replaceBy500()
@@ -172,8 +173,8 @@ package final class ResponseWriter {
         return !bodiless && !isHead
     }
 
-    /// One piece of a streamed body; an empty piece is skipped, since an empty chunk would end the
-    /// body.
+    /// Writes one piece of a streamed body. An empty piece is skipped, because an empty chunk would
+    /// end the body.
     package func chunk(_ piece: [UInt8], isHTTP10: Bool) {
         if piece.isEmpty { return }
         if isHTTP10 { return out.append(piece) }
@@ -183,10 +184,11 @@ package final class ResponseWriter {
         out.append("\r\n")
     }
 
-    /// The last chunk; HTTP/1.0 ends the body by closing the connection.
+    /// Writes the last chunk. With HTTP/1.0 it writes nothing: closing the connection ends the
+    /// body.
     package func endChunks(isHTTP10: Bool) { if !isHTTP10 { out.append("0\r\n\r\n") } }
 
-    /// Writes a whole response. True if its streamed body must follow.
+    /// Writes a whole response. Returns true if its streamed body must follow.
     package func write(_ response: Response) -> Bool {
         begin(response.status)
         for each in response.fields where !Self.isOurs(each.name) { field(each.name, each.value) }
@@ -221,7 +223,7 @@ package final class ResponseWriter {
     }
 }
 
-/// A growable buffer of bytes to send; one for each loop, reused for every response.
+/// A growable buffer of bytes to send. Each loop has one and reuses it for every response.
 package final class OutputBuffer {
     package private(set) var count = 0
     private var capacity: Int
@@ -234,10 +236,10 @@ package final class OutputBuffer {
 
     deinit { start.deallocate() }
 
-    /// Valid until the next write.
+    /// The bytes to send; valid until the next write.
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// Keeps the memory unless it exceeds 1 MiB.
+    /// Empties the buffer. Its memory is kept unless it exceeds 1 MiB.
     package func removeAll() {
         count = 0
         // Free the memory of a large response.
@@ -257,7 +259,7 @@ package final class OutputBuffer {
         count += 1
     }
 
-    /// Appends UTF-8 without a copy of the text.
+    /// Appends the UTF-8 bytes of a literal.
     @inline(__always)
     package func append(_ text: StaticString) {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -270,7 +272,7 @@ package final class OutputBuffer {
 
     package func append(_ array: [UInt8]) { array.withUnsafeBytes { append($0) } }
 
-    /// Copies the bytes; the source may be freed afterwards.
+    /// Appends a copy of the bytes; the source may be freed afterwards.
     @inline(__always)
     package func append(_ source: UnsafeRawBufferPointer) {
         guard let from = source.baseAddress else { return }
@@ -279,7 +281,7 @@ package final class OutputBuffer {
         count += source.count
     }
 
-    /// Writes a non-negative number in a base up to 16, in lower case.
+    /// Appends a non-negative number in a base of up to 16, with digits in lower case.
     package func append(number: Int, base: Int = 10) {
         var divisor = 1
         while number / divisor >= base { divisor *= base }
@@ -303,7 +305,7 @@ package final class OutputBuffer {
     }
 }
 
-/// The status lines (RFC 9110 §15); `nil` for a code without a phrase here.
+/// Returns the status line of a code (RFC 9110 §15); `nil` for a code without a phrase here.
 func statusLine(_ status: Int) -> StaticString? {
     switch status {
     case 200: "HTTP/1.1 200 OK\r\n"
@@ -359,18 +361,19 @@ private func errorLine(_ status: Int) -> StaticString? {
     }
 }
 
-/// The phrase of a status, for titles of problems.
+/// Returns the reason phrase of a status, such as `Not Found`. It is also the title of an error
+/// response (RFC 9457).
 package func reasonPhrase(_ status: Int) -> String {
     guard let line = statusLine(status) else { return "Status \(status)" }
     return String(line.description.dropFirst(13).dropLast(1))
 }
 
-/// The Date field (RFC 9110 §5.6.7), formatted once a second.
+/// The value of the Date field (RFC 9110 §5.6.7), formatted at most once a second.
 package struct HTTPDate {
     private var text: [UInt8] = []
     private var takenAt = Int64.min / 2
 
-    /// `now` in monotonic nanoseconds.
+    /// Formats the date again if a second has passed. `now` is in monotonic nanoseconds.
     mutating func refresh(_ now: Int64) {
         guard text.isEmpty || now - takenAt >= 1_000_000_000 || now < takenAt else { return }
         takenAt = now
@@ -379,7 +382,7 @@ package struct HTTPDate {
 
     func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { text.withUnsafeBytes { body($0) } }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, from seconds since 1970.
+    /// Formats seconds since 1970 as `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func text(_ seconds: Int64) -> String {
         String(decoding: format(time_t(seconds)), as: UTF8.self)
     }

@@ -1,5 +1,5 @@
-/// A strict parser of RFC 8259 on bytes. It refuses what two parsers could read differently:
-/// duplicate members, U+0000, lone surrogates and a leading BOM.
+/// A strict parser of RFC 8259 that works on bytes. It refuses anything that two parsers could read
+/// differently: duplicate members, U+0000, lone surrogates and a leading BOM.
 struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let limits: JSONLimits
@@ -217,8 +217,8 @@ struct JSONParser {
     private func fault(_ reason: String) -> JSONError { JSONError(offset: at, reason: reason) }
 }
 
-/// Finds a repeated name by its bytes: by a scan while an object is small, then with a set, so that
-/// a hostile object does not take quadratic time.
+/// Finds a repeated member name by its bytes. A small object is searched name by name, a larger one
+/// with a set, so that a hostile object does not take quadratic time.
 private struct MemberNames {
     private static let scanned = 16
     private var seen: Set<[UInt8]> = []
@@ -234,11 +234,11 @@ private struct MemberNames {
     }
 }
 
-/// Why a text is not accepted as JSON, and at which byte.
+/// Why a text is not accepted as JSON, and at which byte the fault is.
 package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Offset in bytes from the start of the text.
+    /// The fault's offset in bytes from the start of the text.
     package var offset: Int
-    /// A plain English phrase without user data.
+    /// The fault as a plain English phrase without data from the text.
     package var reason: String
 
     package init(offset: Int, reason: String) {
@@ -249,11 +249,11 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(reason) at byte \(offset)" }
 }
 
-/// Bounds that hold before anything is allocated for a value.
+/// Limits that are checked before memory for a value is allocated.
 package struct JSONLimits: Sendable {
     /// The deepest nesting of arrays and objects.
     package var depth: Int
-    /// The most values in the whole document, members' values included.
+    /// The most values in the whole document; the values of members count too.
     package var values: Int
     /// The most bytes of one number.
     package var numberLength: Int

@@ -1,15 +1,15 @@
-/// A JSON document (RFC 8259) as a tree that keeps the order of members and the text of numbers, so
-/// that echoed values are unchanged.
+/// A JSON document (RFC 8259) as a tree. It keeps the order of members and the original text of
+/// numbers, so that a value can be returned unchanged.
 package indirect enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
-    /// The number's own text, already valid by the grammar.
+    /// A number as its original text, which is valid JSON.
     case number(String)
     case string(String)
     case array([JSONValue])
     case object([Member])
 
-    /// A name with its value, in the order of the text.
+    /// A member of an object: its name and its value.
     package struct Member: Sendable, Equatable {
         package var name: String
         package var value: JSONValue
@@ -24,7 +24,7 @@ package indirect enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// Parses one whole document; only white space may follow it.
+    /// Parses one whole document; only white space may surround it.
     package init(parsing bytes: [UInt8], limits: JSONLimits = .standard) throws(JSONError) {
         self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
             var parser = JSONParser(buffer, limits: limits)
@@ -32,14 +32,15 @@ extension JSONValue {
         }
     }
 
-    /// The document without white space, members in order, numbers as written.
+    /// Returns the document without white space, with members in order and numbers as written.
     package func encoded() -> [UInt8] {
         var writer = JSONWriter()
         writer.value(self)
         return writer.bytes
     }
 
-    /// The value of a member, its name compared by bytes; `nil` if absent or not an object.
+    /// The value of the member with this name, which is compared by bytes. `nil` if there is no
+    /// such member or this is not an object.
     package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
@@ -49,7 +50,7 @@ extension JSONValue {
 
     package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// An integer written as one: `nil` for `1.0`, `1e3`, `-0` and overflow.
+    /// The value as an integer; `nil` for any other notation (`1.0`, `1e3`, `-0`) and on overflow.
     package var int: Int? {
         guard case .number(let text) = self, let value = Int(text) else { return nil }
         return value == 0 && text.utf8.count != 1 ? nil : value
@@ -59,14 +60,14 @@ extension JSONValue {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// In the order of the text; `nil` if this is not an object.
+    /// The members in the order of the text; `nil` if this is not an object.
     package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
-    /// True only for `null`, not for an absent member.
+    /// Whether the value is `null`; an absent member is not.
     package var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// Compares bytes: Swift's String equality treats composed and decomposed letters as equal, the
-    /// database does not.
+    /// Compares strings by their bytes, as the database does. Swift's own equality treats composed
+    /// and decomposed letters as equal.
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -86,7 +87,8 @@ extension JSONValue.Member {
     }
 }
 
-/// Appends one reference token to a JSON pointer (RFC 6901 section 3: `~` and `/` are escaped).
+/// Returns a JSON pointer with one reference token added, in which `~` and `/` are escaped (RFC
+/// 6901 section 3).
 package func pointer(_ path: String, _ name: String) -> String {
     var escaped: [UInt8] = []
     for byte in name.utf8 {

@@ -1,7 +1,7 @@
-/// Writes JSON directly into bytes and adds the commas. The caller ensures the nesting: a name
-/// before each member's value, an end for each begin.
+/// Writes JSON directly into bytes and adds the commas. The caller is responsible for the nesting:
+/// a name before each member's value, and an end for each begin.
 ///
-/// It owns its memory and cannot be copied: an array would check for sharing at each byte.
+/// It owns its memory and cannot be copied. An array would check at each byte whether it is shared.
 package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
@@ -23,7 +23,8 @@ package struct JSONWriter: ~Copyable {
 
     deinit { if !isLent { start.deallocate() } }
 
-    /// The bytes that `write` produces, without a copy if they fit into `capacity` bytes.
+    /// Returns the bytes that `write` produces. If they fit into `capacity` bytes, they are not
+    /// copied.
     package static func bytes(
         reserving capacity: Int, _ write: (inout JSONWriter) -> Void
     ) -> [UInt8] {
@@ -52,7 +53,7 @@ package struct JSONWriter: ~Copyable {
     package mutating func beginArray() { open(UInt8(ascii: "[")) }
     package mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    /// A member name that needs no escaping, as in source code.
+    /// Writes a member name from the source code, which needs no escaping.
     package mutating func name(_ text: StaticString) {
         let length = text.utf8CodeUnitCount
         reserve(length + 4)
@@ -64,7 +65,8 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
-    /// Writes the comma before and the colon after; only inside an object.
+    /// Writes a member name with the comma before it and the colon after it. Call it only inside an
+    /// object.
     @_disfavoredOverload
     package mutating func name(_ text: String) {
         string(text)
@@ -73,15 +75,16 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
-    /// Escapes quotes, backslashes and control characters (RFC 8259, section 7).
+    /// Writes a string. Quotes, backslashes and control characters are escaped (RFC 8259, section
+    /// 7).
     package mutating func string(_ text: String) {
         var text = text
         text.withUTF8 { string($0) }
     }
 
-    /// Text known to be valid UTF-8, such as the database's.
+    /// Writes a string from bytes that are known to be valid UTF-8, such as the database's.
     package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
-        // No byte becomes more than six bytes.
+        // Escaping turns one byte into at most six.
         reserve(text.count * 6 + 3)
         if needsComma { put(UInt8(ascii: ",")) }
         needsComma = true
@@ -96,8 +99,8 @@ package struct JSONWriter: ~Copyable {
         put(UInt8(ascii: "\""))
     }
 
-    /// A quoted string of `count` bytes without escapes, such as an id or a time, which `write`
-    /// fills in.
+    /// Writes a quoted string of `length` bytes without escapes, such as an id or a time. `write`
+    /// fills in the bytes.
     package mutating func ascii(
         _ length: Int, _ write: (UnsafeMutableBufferPointer<UInt8>) -> Void
     ) {
@@ -112,7 +115,7 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func int(_ value: Int) { int(Int64(value)) }
 
-    /// Decimal, without exponent.
+    /// Writes an integer in decimal.
     @_disfavoredOverload
     package mutating func int(_ value: Int64) {
         reserve(24)
@@ -132,19 +135,19 @@ package struct JSONWriter: ~Copyable {
     package mutating func bool(_ value: Bool) { value ? raw("true") : raw("false") }
     package mutating func null() { raw("null") }
 
-    /// A number's own text, valid by the grammar.
+    /// Writes a number from its text, which must be a valid JSON number.
     package mutating func number(_ text: String) {
         var text = text
         text.withUTF8 { encoded($0) }
     }
 
-    /// One encoded value, without white space around it.
+    /// Writes one value that is already encoded and has no white space around it.
     package mutating func raw(_ value: [UInt8]) { value.withUnsafeBufferPointer { encoded($0) } }
 
-    /// Like the other `raw`, from bytes that stay where they are.
+    /// Writes an encoded value directly from memory that is not an array.
     package mutating func raw(_ value: UnsafeBufferPointer<UInt8>) { encoded(value) }
 
-    /// Writes a whole tree; numbers keep their text.
+    /// Writes a whole tree; numbers keep their original text.
     package mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -189,7 +192,8 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
-    /// The index of the next byte that must be escaped, from `from` on.
+    /// Returns the index of the next byte at or after `from` that must be escaped; `nil` if there
+    /// is none.
     private static func nextEscape(_ text: UnsafeBufferPointer<UInt8>, _ from: Int) -> Int? {
         var at = from
         let bytes = UnsafeRawBufferPointer(text)
@@ -206,8 +210,8 @@ package struct JSONWriter: ~Copyable {
         return nil
     }
 
-    /// Whether one of eight bytes is below 0x20, a quote or a backslash: the zero-byte test of
-    /// H. S. Warren's Hacker's Delight, 6-1, on the differences.
+    /// Whether any of the word's eight bytes is below 0x20, a quote or a backslash. Applies the
+    /// zero-byte test of H. S. Warren's Hacker's Delight, 6-1, to the differences.
     @inline(__always)
     private static func hasEscape(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -219,7 +223,7 @@ package struct JSONWriter: ~Copyable {
             != 0
     }
 
-    /// Every `put` needs an earlier `reserve`.
+    /// Writes a byte without a check for room; call `reserve` first.
     @inline(__always)
     private mutating func put(_ byte: UInt8) {
         assert(count < capacity)

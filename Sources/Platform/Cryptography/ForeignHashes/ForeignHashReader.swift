@@ -1,16 +1,16 @@
 import Text
 
-/// Reads crypt and PHC strings. The input may come from an untrusted file.
+/// Reads password hashes that are crypt or PHC strings. The input may come from an untrusted file.
 enum ForeignHashReader {
     typealias Refusal = ForeignPasswordHash.Refusal
 
-    /// Our own name for Firebase's scrypt.
+    /// Our own identifier for Firebase's scrypt in a PHC string.
     static let firebaseName = "firebase-scrypt"
 
-    /// A larger `ln` is N itself and not its logarithm.
+    /// The largest `ln` that is read as a logarithm; a larger value is read as N itself.
     private static let mostOfLog = 40
 
-    /// No hash within the bounds has more bytes.
+    /// The most bytes of a decoded salt or hash. No hash within the bounds is longer.
     private static let longest = 512
 
     static func read(_ text: String) throws(Refusal) -> ForeignPasswordHash {
@@ -37,7 +37,7 @@ enum ForeignHashReader {
         }
     }
 
-    /// `$argon2id$v=19$m=65536,t=3,p=4$salt$hash`; without `v`, it is version 1.0.
+    /// Reads `$argon2id$v=19$m=65536,t=3,p=4$salt$hash`. Without `v`, the version is 1.0.
     private static func argon2(
         _ fields: [String], isHybrid: Bool
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -47,7 +47,7 @@ enum ForeignHashReader {
         var version = 16
         if fields.count == 4 { version = try only("v", of: fields[0]) }
         let values = try parameters(fields[fields.count - 3])
-        // A hash with a key or with more data than the password cannot be verified.
+        // A hash made with a key or with associated data cannot be verified.
         guard values["keyid"] == nil, values["data"] == nil else { throw .unknown }
         guard values.count == 3, let kibibytes = values["m"].flatMap(number),
             let passes = values["t"].flatMap(number), let lanes = values["p"].flatMap(number)
@@ -60,7 +60,7 @@ enum ForeignHashReader {
             salt: bytes(salt), hash: bytes(hash))
     }
 
-    /// `$scrypt$ln=15,r=8,p=1$salt$hash`
+    /// Reads `$scrypt$ln=15,r=8,p=1$salt$hash`.
     private static func scrypt(_ fields: [String]) throws(Refusal) -> ForeignPasswordHash {
         guard fields.count == 3 else { throw .malformed }
         return try ForeignPasswordHash(
@@ -72,7 +72,7 @@ enum ForeignHashReader {
         guard values.count == 3, let log = values["ln"].flatMap(number),
             let blocks = values["r"].flatMap(number), let lanes = values["p"].flatMap(number)
         else { throw .malformed }
-        // Kratos writes N itself.
+        // Ory Kratos writes N itself instead of its logarithm.
         if log > Self.mostOfLog {
             guard let parameters = ScryptParameters(cost: log, blocks: blocks, lanes: lanes) else {
                 throw log == Int.max ? .tooCostly : .malformed
@@ -82,7 +82,8 @@ enum ForeignHashReader {
         return ScryptParameters(log: log, blocks: blocks, lanes: lanes)
     }
 
-    /// `$pbkdf2-sha256$i=600000,l=32$salt$hash`, without `l`, or passlib's with the bare number.
+    /// Reads `$pbkdf2-sha256$i=600000,l=32$salt$hash`, the same without `l`, and passlib's form,
+    /// where the iterations are a bare number.
     private static func pbkdf2(
         _ fields: [String], _ digest: PBKDF2Parameters.Digest
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -101,7 +102,7 @@ enum ForeignHashReader {
             salt: bytes(fields[1]), hash: hash)
     }
 
-    /// Our own form of a Firebase hash: `$firebase-scrypt$ln=14,r=8,p=1$salt$hash$digest`.
+    /// Reads our own form of a Firebase hash: `$firebase-scrypt$ln=14,r=8,p=1$salt$hash$digest`.
     private static func firebase(_ fields: [String]) throws(Refusal) -> ForeignPasswordHash {
         guard fields.count == 4 else { throw .malformed }
         return try ForeignPasswordHash(
@@ -129,7 +130,8 @@ enum ForeignHashReader {
         return value
     }
 
-    /// Decimal digits without a leading zero. A number too large for `Int` is read as `Int.max`.
+    /// Reads decimal digits without a leading zero. A number too large for `Int` is read as
+    /// `Int.max`.
     static func number(_ text: some StringProtocol) -> Int? {
         guard let first = text.utf8.first, text.utf8.allSatisfy({ $0 &- 0x30 <= 9 }),
             first != 0x30 || text.utf8.count == 1
@@ -137,8 +139,8 @@ enum ForeignHashReader {
         return Int(text) ?? Int.max
     }
 
-    /// Base64 in the standard alphabet, in the one for URLs, or in passlib's, which has `.` in
-    /// place of `+`; with or without padding.
+    /// Decodes base64 with or without padding, in the standard alphabet, in the one for URLs, or in
+    /// passlib's, which has `.` in place of `+`.
     static func bytes(_ text: some StringProtocol) throws(Refusal) -> [UInt8] {
         var body = Substring(text).utf8
         while body.last == UInt8(ascii: "="), text.utf8.count - body.count < 2 {
@@ -161,31 +163,34 @@ enum ForeignHashReader {
     }
 }
 
-/// The bounds of a foreign hash: how much it may cost, so that one sign-in does not occupy a core
-/// or much memory for long, and how weak it may be. security.md lists them for operators.
+/// The bounds of a foreign hash. An upper bound keeps one sign-in from occupying a core or much
+/// memory for long; a lower bound refuses weak hashes. security.md lists them for operators.
 enum ForeignHashBounds {
     static let bcryptCosts = 4...14
     static let sha512cryptRounds = 1000...1_000_000
     static let sha512cryptDefault = 5000
-    /// In KiB. With less memory, a pass is too short to cost anything.
+    /// Memory in KiB. With less, a hash is too cheap to compute.
     static let argon2Kibibytes = 512...256 * 1024
-    /// KiB times passes: the cost of a hash, because its lanes run one after another.
+    /// The cost of a hash, in KiB times passes. Lanes add no cost of their own, because they run
+    /// one after another and divide the memory among them.
     static let argon2Work = 512...10 * 256 * 1024
     static let argon2Lanes = 1...64
-    /// N · r · 128 bytes.
+    /// Memory in bytes: N · r · 128.
     static let scryptMemory = 1 << 20...64 << 20
     static let scryptLanes = 1...16
-    /// N · r · p · 128 bytes: the cost of a hash.
+    /// The cost of a hash, in bytes: N · r · p · 128.
     static let scryptWork = 1 << 20...256 << 20
-    /// The iterations of all blocks of the hash together, because each block costs them again.
+    /// The iterations of all blocks of the hash together, because each further block costs the same
+    /// iterations again.
     static let pbkdf2Iterations = 1000...2_000_000
-    /// Firebase's signer keys have 64 bytes. A short key could be found from its digest by trying.
+    /// The least bytes of a Firebase signer key; Firebase's own have 64. A short key could be found
+    /// by trying keys until one has the stored digest.
     static let leastSignerKey = 32
 
     private static let saltLengths = 8...64
     private static let hashLengths = 16...128
 
-    /// Lengths in bytes.
+    /// Throws if the length of the salt or of the hash, in bytes, is out of bounds.
     static func check(
         salt: [UInt8], hash: [UInt8]
     ) throws(ForeignPasswordHash.Refusal) {
@@ -205,7 +210,7 @@ enum ForeignHashBounds {
     }
 }
 
-/// Returns `Int.max` on overflow.
+/// Multiplies two numbers; returns `Int.max` on overflow.
 private func multiplied(_ one: Int, _ other: Int) -> Int {
     let (product, isOver) = one.multipliedReportingOverflow(by: other)
     return isOver ? Int.max : product
@@ -231,15 +236,15 @@ extension ForeignPasswordHash {
 
 /// Parameters of argon2i or argon2id (RFC 9106).
 struct Argon2Parameters: Sendable, Equatable {
-    /// argon2id if true, argon2i if false.
+    /// Whether it is argon2id; otherwise it is argon2i.
     var isHybrid: Bool
-    /// 19 is version 1.3; 16 is 1.0.
+    /// The version number: 19 means version 1.3, and 16 means version 1.0.
     var version: Int
     var kibibytes: Int
     var passes: Int
     var lanes: Int
 
-    /// KiB times passes.
+    /// The cost of a hash, in KiB times passes.
     var work: Int { multiplied(kibibytes, passes) }
 
     var name: String { isHybrid ? "argon2id" : "argon2i" }
@@ -263,13 +268,13 @@ struct ScryptParameters: Sendable, Equatable {
 
     var text: String { "ln=\(log),r=\(blocks),p=\(lanes)" }
 
-    /// The bytes that one hash needs; `Int.max` if the parameters are out of range.
+    /// The memory that one hash needs, in bytes; `Int.max` if the parameters are out of range.
     var memory: Int {
         guard (1...40).contains(log), (1...1 << 16).contains(blocks) else { return Int.max }
         return (blocks * 128) << log
     }
 
-    /// The bytes that one hash writes.
+    /// The cost of a hash: the bytes that all its lanes write.
     var work: Int { multiplied(memory, lanes) }
 
     func check() throws(ForeignPasswordHash.Refusal) {
@@ -281,7 +286,7 @@ struct ScryptParameters: Sendable, Equatable {
         guard log < 16 * blocks else { throw .malformed }
     }
 
-    /// `nil` if N is not a power of two.
+    /// Takes N itself as `cost`; `nil` if it is not a power of two.
     init?(cost: Int, blocks: Int, lanes: Int) {
         guard cost > 1, cost & (cost - 1) == 0 else { return nil }
         self.init(log: cost.trailingZeroBitCount, blocks: blocks, lanes: lanes)
@@ -299,7 +304,7 @@ struct PBKDF2Parameters: Sendable, Equatable {
     enum Digest: String, Sendable {
         case sha1, sha256, sha512
 
-        /// In bytes.
+        /// The length in bytes of the digest's output.
         var length: Int {
             switch self {
             case .sha1: 20
@@ -312,7 +317,7 @@ struct PBKDF2Parameters: Sendable, Equatable {
     var digest: Digest
     var iterations: Int
 
-    /// `hash` is the length of the hash in bytes.
+    /// Throws if the iterations are out of bounds. `hash` is the length of the hash in bytes.
     func check(hash: Int) throws(ForeignPasswordHash.Refusal) {
         let (total, isOver) = iterations.multipliedReportingOverflow(
             by: (hash + digest.length - 1) / digest.length)

@@ -3,36 +3,39 @@ import COpenSSL
 import Runtime
 import Text
 
-/// A password hash that another system made. It is kept in place of our own until its owner signs
-/// in: bcrypt, argon2i, argon2id, scrypt, PBKDF2, Firebase's scrypt, sha512crypt. It has no pepper,
-/// so it does not depend on the secret key.
+/// A password hash that another system made: bcrypt, argon2i, argon2id, scrypt, PBKDF2, Firebase's
+/// scrypt or sha512crypt. It is stored until its owner signs in, and is then replaced by a hash of
+/// our own. It has no pepper, so it does not depend on the secret key.
 package struct ForeignPasswordHash: Sendable, Equatable {
-    /// Why a hash is not kept. Its user is imported without a password.
+    /// Why a hash is not stored. Its user is then imported without a password.
     package enum Refusal: String, Error, Sendable, Equatable, CaseIterable {
         /// A kind of hash that this service cannot verify.
         case unknown
-        /// Not well-formed for its kind.
+        /// The text is not well-formed for its kind of hash.
         case malformed
-        /// Above the bounds: a sign-in would occupy a core or the memory for too long.
+        /// The hash is above the bounds: a sign-in would occupy a core or the memory for too long.
         case tooCostly = "too_costly"
-        /// Below the bounds.
+        /// The hash is below the bounds.
         case tooWeak = "too_weak"
     }
 
     /// How the hash is derived from the password and the salt.
     enum Function: Sendable, Equatable {
-        /// libcrypt's methods; the text itself is the setting.
+        /// bcrypt and sha512crypt, which libcrypt computes. The stored text itself is the setting
+        /// that libcrypt takes.
         case bcrypt(Prehash)
         case sha512crypt
         case argon2(Argon2Parameters)
         case scrypt(ScryptParameters)
         case pbkdf2(PBKDF2Parameters)
-        /// Firebase's scrypt: the hash is the project's signer key, encrypted with the derived key.
-        /// `digest` is the SHA-256 of the signer key; it shows whether a derived key is right.
+        /// Firebase's scrypt: the hash is the signer key of the Firebase project, encrypted with
+        /// the key that scrypt derives from the password. `digest` is the SHA-256 of the signer
+        /// key; it shows whether a derived key is right.
         case firebase(ScryptParameters, digest: [UInt8])
     }
 
-    /// What some systems do to a password before bcrypt, which reads only 72 bytes.
+    /// The hash that some systems apply to a password before bcrypt, because bcrypt reads only 72
+    /// bytes.
     enum Prehash: String, Sendable, CaseIterable {
         case none = ""
         /// WordPress 6.8: HMAC-SHA384 under a fixed key, in base64.
@@ -42,13 +45,14 @@ package struct ForeignPasswordHash: Sendable, Equatable {
     }
 
     let function: Function
-    /// Both are empty for libcrypt's methods.
+    /// Empty for bcrypt and sha512crypt, as is `hash`; `text` then has both.
     let salt: [UInt8]
     let hash: [UInt8]
-    /// The value of `users.password_hash`: a crypt or PHC string. Each hash has one spelling.
+    /// The value of `users.password_hash`: a crypt or PHC string. Each hash has exactly one
+    /// spelling.
     package let text: String
 
-    /// Throws if the parameters, the salt or the hash are outside the bounds.
+    /// Makes a hash and its text. Throws if the parameters, the salt or the hash are out of bounds.
     init(_ function: Function, salt: [UInt8], hash: [UInt8]) throws(Refusal) {
         try ForeignHashBounds.check(salt: salt, hash: hash)
         self.function = function
@@ -57,7 +61,7 @@ package struct ForeignPasswordHash: Sendable, Equatable {
         text = try Self.text(function, PasswordHash.base64(salt), PasswordHash.base64(hash), hash)
     }
 
-    /// Takes a libcrypt text that has been checked.
+    /// Makes a hash from a bcrypt or sha512crypt text that has already been checked.
     init(_ function: Function, checked text: String) {
         self.function = function
         salt = []
@@ -65,13 +69,14 @@ package struct ForeignPasswordHash: Sendable, Equatable {
         self.text = text
     }
 
-    /// `nil` if the text is not a foreign hash within the bounds.
+    /// Reads a stored hash; `nil` if the text is not a foreign hash within the bounds.
     package init?(stored text: String) {
         guard let hash = try? ForeignHashReader.read(text) else { return nil }
         self = hash
     }
 
-    /// Makes the stored text and checks the bounds of the function.
+    /// Returns the text to store for a hash. Throws if the parameters of its hash function are out
+    /// of bounds.
     private static func text(
         _ function: Function, _ salt: String, _ encoded: String, _ hash: [UInt8]
     ) throws(Refusal) -> String {
@@ -98,8 +103,8 @@ package struct ForeignPasswordHash: Sendable, Equatable {
     }
 }
 
-/// How the exports of other systems spell a hash. Each function throws why a hash is not kept, or
-/// returns a hash whose `text` can be stored in `users.password_hash`.
+/// Reads hashes in the spellings of other systems' exports. Each function returns a hash whose
+/// `text` can be stored in `users.password_hash`, or throws the reason why it is not stored.
 extension ForeignPasswordHash {
     /// A crypt or PHC string, as in Supabase's `encrypted_password`, Auth0's `passwordHash`, or a
     /// CSV column:
@@ -117,7 +122,7 @@ extension ForeignPasswordHash {
         let text = try unwrapped(given)
         guard text.utf8.first != UInt8(ascii: "$") else {
             let hash = try ForeignHashReader.read(text)
-            // Only this service may write its digest.
+            // An imported text may not have the form with a digest: only this service writes it.
             if case .firebase = hash.function { throw .unknown }
             return hash
         }
@@ -133,8 +138,9 @@ extension ForeignPasswordHash {
 
     private static let schemes: Set<String> = ["bcrypt", "crypt", "argon2", "argon2id", "argon2i"]
 
-    /// Returns the text behind a scheme in braces. That text must begin with the name of its own
-    /// kind and is read like any other: libcrypt would take other texts for DES.
+    /// Returns the text after a scheme in braces; a text without braces is returned unchanged.
+    /// After a scheme, the text must begin with the prefix of its own kind, because libcrypt would
+    /// take any other text for a DES hash.
     private static func unwrapped(_ text: String) throws(Refusal) -> String {
         guard text.utf8.first == UInt8(ascii: "{"), let end = text.firstIndex(of: "}") else {
             return text
@@ -152,7 +158,7 @@ extension ForeignPasswordHash {
         try Libcrypt.readBcrypt(String(text.dropFirst(name.utf8.count)), prehash)
     }
 
-    /// `scrypt$salt$16384$8$5$hash`: the salt is text, the hash base64.
+    /// Reads `scrypt$salt$16384$8$5$hash`, where the salt is text and the hash is base64.
     private static func djangoScrypt(_ text: String) throws(Refusal) -> ForeignPasswordHash {
         let fields = split(text)
         guard fields.count == 6, let cost = ForeignHashReader.number(fields[2]),
@@ -163,7 +169,7 @@ extension ForeignPasswordHash {
             cost, blocks, lanes, Array(fields[1].utf8), ForeignHashReader.bytes(fields[5]))
     }
 
-    /// Parses a text only if it begins with one of these prefixes.
+    /// Parses the text only if it begins with one of the given prefixes.
     private static func parse(
         _ text: String, _ prefixes: [String]
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -171,7 +177,7 @@ extension ForeignPasswordHash {
         return try parse(text)
     }
 
-    /// `pbkdf2_sha256$600000$salt$hash`: the salt is text, the hash base64.
+    /// Reads `pbkdf2_sha256$600000$salt$hash`, where the salt is text and the hash is base64.
     private static func django(_ text: String) throws(Refusal) -> ForeignPasswordHash {
         let digests: [String: PBKDF2Parameters.Digest] = [
             "pbkdf2_sha256": .sha256, "pbkdf2_sha1": .sha1,
@@ -183,8 +189,8 @@ extension ForeignPasswordHash {
             digest, fields[1], Array(fields[2].utf8), ForeignHashReader.bytes(fields[3]))
     }
 
-    /// `scrypt:32768:8:1$salt$hash` or `pbkdf2:sha256:600000$salt$hash`: the salt is text, the hash
-    /// hexadecimal.
+    /// Reads `scrypt:32768:8:1$salt$hash` or `pbkdf2:sha256:600000$salt$hash`, where the salt is
+    /// text and the hash is hexadecimal.
     private static func werkzeug(_ text: String) throws(Refusal) -> ForeignPasswordHash {
         let fields = split(text)
         let method = fields[0].split(separator: ":", omittingEmptySubsequences: false)
@@ -203,9 +209,10 @@ extension ForeignPasswordHash {
         return try scrypt(numbers[0], numbers[1], numbers[2], salt, hash)
     }
 
-    /// Clerk's `password_digest` with its `password_hasher`: bcrypt, argon2i, argon2id,
-    /// pbkdf2_sha1, pbkdf2_sha256, pbkdf2_sha256_django, pbkdf2_sha512, pbkdf2_sha512_hex,
-    /// scrypt_firebase (`hash$salt$signer key$salt separator$rounds$memory cost`), scrypt_werkzeug.
+    /// Reads Clerk's `password_digest` according to its `password_hasher`: bcrypt, argon2i,
+    /// argon2id, pbkdf2_sha1, pbkdf2_sha256, pbkdf2_sha256_django, pbkdf2_sha512,
+    /// pbkdf2_sha512_hex, scrypt_firebase (`hash$salt$signer key$salt separator$rounds$memory
+    /// cost`), scrypt_werkzeug.
     package static func clerk(
         digest: String, hasher: String
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -274,14 +281,14 @@ extension ForeignPasswordHash {
 }
 
 extension ForeignPasswordHash {
-    /// bcrypt ignores the bytes of a password after these.
+    /// The most bytes of a password that bcrypt reads; it ignores any after them.
     package static let longestOfBcrypt = 72
-    /// libcrypt's limit.
+    /// The most bytes of a password that libcrypt accepts for sha512crypt.
     private static let longestOfSHA512 = 511
 
-    /// False for a password that must not be tried with this hash: C functions stop at a NUL, and
-    /// HMAC ignores trailing ones, so such a password would match the hash of another. The hash of
-    /// an empty password admits no one.
+    /// Whether this password may be checked against this hash. Not if it is empty or too long for
+    /// sha512crypt. Nor if it contains a NUL: C functions stop there, and HMAC ignores NULs at the
+    /// end, so it would match the hash of another password.
     func mayBe(of password: [UInt8]) -> Bool {
         guard !password.isEmpty, !password.contains(0) else { return false }
         switch function {
@@ -290,15 +297,15 @@ extension ForeignPasswordHash {
         }
     }
 
-    /// Whether the hash covers only the first 72 bytes of this password, so that longer passwords
-    /// with the same beginning match it too.
+    /// Whether the hash covers only the first 72 bytes of this password. Every other password with
+    /// the same first 72 bytes then matches it too.
     func isCut(_ password: [UInt8]) -> Bool {
         if case .bcrypt(.none) = function { return password.count >= Self.longestOfBcrypt }
         return false
     }
 
-    /// Whether this is the password's hash. `mayBe(of:)` must be true. Occupies a core while it
-    /// runs.
+    /// Whether this is the password's hash. Call it only if `mayBe(of:)` is true. It occupies a
+    /// core while it runs.
     func matches(_ password: [UInt8]) -> Result<Bool, PasswordFault> {
         var derived: [UInt8]?
         switch function {
@@ -354,8 +361,8 @@ extension ForeignPasswordHash {
                     context.t_cost = UInt32(parameters.passes)
                     context.m_cost = UInt32(parameters.kibibytes)
                     context.lanes = UInt32(parameters.lanes)
-                    // The lanes run one after another, so a hash occupies one core, however many it
-                    // has.
+                    // The lanes run one after another, so that a hash occupies one core, however
+                    // many lanes it has.
                     context.threads = 1
                     context.version = UInt32(parameters.version)
                     return argon2_ctx(&context, parameters.isHybrid ? Argon2_id : Argon2_i)
@@ -369,7 +376,8 @@ extension ForeignPasswordHash {
         _ password: [UInt8], _ parameters: ScryptParameters, count: Int
     ) -> [UInt8]? {
         var out = [UInt8](repeating: 0, count: count)
-        // OpenSSL counts its buffers too: r · p · 128 bytes and one block more.
+        // OpenSSL counts its own buffers against the limit too: r · p · 128 bytes, and one block
+        // more.
         let most = parameters.memory + parameters.blocks * (parameters.lanes + 2) * 128
         let status = EVP_PBE_scrypt(
             password.map { CChar(bitPattern: $0) }, password.count, salt, salt.count,
@@ -392,7 +400,7 @@ extension ForeignPasswordHash {
         return status == 1 ? out : nil
     }
 
-    /// AES-256-CTR with a counter that starts at zero, as Firebase encrypts.
+    /// Decrypts AES-256-CTR with a counter that starts at zero, as Firebase encrypts.
     private func decrypt(_ text: [UInt8], _ key: [UInt8]) -> [UInt8]? {
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(context) }
@@ -407,11 +415,11 @@ extension ForeignPasswordHash {
     }
 }
 
-/// Runs foreign hashes: one at a time for each tenant, and on threads of their own, so that a
-/// tenant with costly hashes delays neither other tenants nor our own hashes.
+/// Computes foreign hashes on threads of their own, one at a time for each tenant. So a tenant with
+/// costly hashes delays neither other tenants nor the hashes of our own kind.
 final class ForeignHashQueue: Sendable {
-    /// How many sign-ins of one tenant may wait for their turn. It is more than one address may
-    /// attempt without a wait, so that one address cannot fill the queue, nor learn from a refusal
+    /// How many sign-ins of one tenant may wait for their turn. One address may make fewer attempts
+    /// than this before it has to wait, so it can neither fill the queue nor learn from a refusal
     /// who has a foreign hash.
     static let waitingLimit = 64
 
@@ -426,15 +434,15 @@ final class ForeignHashQueue: Sendable {
     /// How many sign-ins of the tenant wait for their turn.
     func waiting(_ tenant: UUID) -> Int { slots.waiting(tenant) }
 
-    /// `hash.mayBe(of: password)` must be true.
+    /// Whether the password matches the hash. `hash.mayBe(of: password)` must be true.
     func matches(
         _ password: [UInt8], _ hash: ForeignPasswordHash, in tenant: UUID
     ) async throws(PasswordFault) -> Bool {
         try await alone(tenant, account: hash.text.hashValue) { hash.matches(password) }
     }
 
-    /// Runs the work when no other work of the tenant runs. The accounts of a tenant take turns:
-    /// repeated attempts at one account make the other people wait for one check at most.
+    /// Runs `work` while no other work of the tenant runs. The accounts of a tenant take turns, so
+    /// repeated attempts at one account delay each other account by at most one check.
     func alone<Value: Sendable>(
         _ tenant: UUID, account: Int = 0,
         _ work: @escaping @Sendable () -> Result<Value, PasswordFault>

@@ -1,7 +1,8 @@
 import CCrypt
 
-/// The methods of libcrypt that are used here: bcrypt and sha512crypt. libcrypt has others, chosen
-/// by the first characters of the setting; such a setting never reaches it.
+/// The methods of libcrypt that are used here: bcrypt and sha512crypt. libcrypt chooses its method
+/// by the first characters of the setting. Settings for its other methods are refused before
+/// libcrypt is called.
 enum Libcrypt {
     typealias Refusal = ForeignPasswordHash.Refusal
 
@@ -9,7 +10,7 @@ enum Libcrypt {
     private static let sha512Prefix = "$6$"
     private static let roundsName = "rounds="
 
-    /// libcrypt's alphabet; bcrypt has the same characters in another order.
+    /// The characters of libcrypt's base64. bcrypt uses the same characters in another order.
     private static let alphabet = Set(
         "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     private static let bcryptAlphabet = Array(
@@ -18,8 +19,8 @@ enum Libcrypt {
     static func isBcrypt(_ text: String) -> Bool { bcryptPrefixes.contains { text.hasPrefix($0) } }
     static func isSHA512(_ text: String) -> Bool { text.hasPrefix(sha512Prefix) }
 
-    /// `$2b$10$` with 22 characters of salt and 31 of hash. The stored text begins with the
-    /// prehash.
+    /// Reads `$2b$10$` followed by 22 characters of salt and 31 of hash. The stored text begins
+    /// with the name of the prehash, if there is one.
     static func readBcrypt(
         _ text: String, _ prehash: ForeignPasswordHash.Prehash = .none
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -31,21 +32,22 @@ enum Libcrypt {
         else { throw .malformed }
         try ForeignHashBounds.check(
             Int(bytes[4] - 0x30) * 10 + Int(bytes[5] - 0x30), ForeignHashBounds.bcryptCosts)
-        // Some systems leave the unused bits of the last characters set; libcrypt clears them.
+        // Some systems leave unused bits set in the last character of the salt and of the hash;
+        // libcrypt writes zeros there.
         bytes[28] = cleared(bytes[28], of: 0x0F)
         bytes[59] = cleared(bytes[59], of: 0x03)
         return ForeignPasswordHash(
             .bcrypt(prehash), checked: prehash.rawValue + String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The base-2 logarithm of the rounds. The text has been checked.
+    /// Returns the base-2 logarithm of the rounds of a text that has been checked.
     static func cost(ofBcrypt text: String) -> Int {
-        // Behind a prehash, the salt and the hash are the last 53 characters, with a `$` before
-        // them.
+        // The salt and the hash are the last 53 characters, with a `$` before them, also after a
+        // prehash's name.
         Int(String(decoding: Array(text.utf8).dropLast(54).suffix(2), as: UTF8.self)) ?? Int.max
     }
 
-    /// The rounds. The text has been checked.
+    /// Returns the rounds of a text that has been checked.
     static func rounds(ofSHA512 text: String) -> Int {
         let field = text.dropFirst(sha512Prefix.count).prefix { $0 != "$" }
         guard field.hasPrefix(roundsName) else { return ForeignHashBounds.sha512cryptDefault }
@@ -57,7 +59,8 @@ enum Libcrypt {
         return bcryptAlphabet[value & ~bits]
     }
 
-    /// `$6$salt$hash` or `$6$rounds=5000$salt$hash`, with 8 to 16 characters of salt and 86 of hash.
+    /// Reads `$6$salt$hash` or `$6$rounds=5000$salt$hash`, with 8 to 16 characters of salt and 86
+    /// of hash.
     static func readSHA512(_ text: String) throws(Refusal) -> ForeignPasswordHash {
         var fields = text.dropFirst(sha512Prefix.count).split(
             separator: "$", omittingEmptySubsequences: false)
@@ -78,8 +81,8 @@ enum Libcrypt {
         return ForeignPasswordHash(.sha512crypt, checked: text)
     }
 
-    /// Whether the text is the hash of this password, which has no NUL. `text` was read by one of
-    /// the functions above.
+    /// Whether the text is the hash of this password. The password must contain no NUL, and one of
+    /// the functions above must have read the text.
     static func matches(_ password: [UInt8], _ text: String) -> Result<Bool, PasswordFault> {
         guard isBcrypt(text) || isSHA512(text) else { return .failure(.badHash) }
         let phrase = (password + [0]).map { CChar(bitPattern: $0) }

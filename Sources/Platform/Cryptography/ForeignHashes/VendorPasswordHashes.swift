@@ -1,6 +1,7 @@
-/// Auth0's `custom_password_hash`. Auth0's `passwordHash` and `password_hash` are read by `parse`.
+/// Auth0's `custom_password_hash`. `parse` reads Auth0's other fields, `passwordHash` and
+/// `password_hash`.
 package struct Auth0PasswordHash: Sendable {
-    /// `hash` or `salt`: its `value` and `encoding` (utf8, base64, hex).
+    /// The member `hash` or `salt`, with its `value` and its `encoding` (utf8, base64 or hex).
     package struct Text: Sendable {
         package var value: String
         package var encoding: String
@@ -23,9 +24,10 @@ package struct Auth0PasswordHash: Sendable {
     package var algorithm: String
     package var hash: Text
     package var salt: Text?
-    /// `password.encoding`.
+    /// The member `password.encoding`.
     package var passwordEncoding: String?
-    /// For scrypt only: `keylen`, `cost`, `blockSize`, `parallelization`.
+    /// `keylen`. This and the three properties that follow (`cost`, `blockSize`, `parallelization`)
+    /// are for scrypt only.
     package var keyLength: Int?
     package var cost: Int?
     package var blockSize: Int?
@@ -39,9 +41,9 @@ package struct Auth0PasswordHash: Sendable {
 }
 
 extension ForeignPasswordHash {
-    /// argon2 and pbkdf2 as PHC strings, bcrypt as a crypt string, and scrypt with its parameters
-    /// beside it. The first three hold their salt; a separate one would be part of the password,
-    /// which is not supported here.
+    /// Reads argon2 and pbkdf2 as PHC strings, bcrypt as a crypt string, and scrypt with separate
+    /// parameters. The first three contain their salt. A separate salt would be added to the
+    /// password, which is not supported here.
     package static func auth0(
         _ custom: Auth0PasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -61,7 +63,7 @@ extension ForeignPasswordHash {
         return try parse(custom.hash.value)
     }
 
-    /// Auth0's defaults are those of Node.js.
+    /// Reads scrypt. Parameters that are missing have Auth0's defaults, which are those of Node.js.
     private static func auth0Scrypt(
         _ custom: Auth0PasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -75,13 +77,13 @@ extension ForeignPasswordHash {
     }
 }
 
-/// A credential of type `password` in Keycloak's realm export. `secretData` and `credentialData`
-/// are JSON texts there.
+/// A credential of type `password` in Keycloak's realm export. The export has `secretData` and
+/// `credentialData` as JSON texts.
 package struct KeycloakPasswordHash: Sendable {
-    /// `secretData.value` and `.salt`, in base64.
+    /// `secretData.value`, in base64; `salt` is `secretData.salt`, also in base64.
     package var value: String
     package var salt: String
-    /// `credentialData`.
+    /// `credentialData.hashIterations`; the properties that follow are from `credentialData` too.
     package var hashIterations: Int
     package var algorithm: String
     package var additionalParameters: [String: [String]]
@@ -99,8 +101,8 @@ package struct KeycloakPasswordHash: Sendable {
 }
 
 extension ForeignPasswordHash {
-    /// `pbkdf2` (SHA-1), `pbkdf2-sha256`, `pbkdf2-sha512`, and `argon2` with the parameters `type`
-    /// (id, i), `version` (1.3, 1.0), `memory` in KiB and `parallelism`.
+    /// Reads `pbkdf2` (SHA-1), `pbkdf2-sha256`, `pbkdf2-sha512`, and `argon2` with the parameters
+    /// `type` (id, i), `version` (1.3, 1.0), `memory` in KiB and `parallelism`.
     package static func keycloak(
         _ credential: KeycloakPasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -142,7 +144,7 @@ extension ForeignPasswordHash {
 }
 
 /// The password hash parameters of a Firebase project, from its console. The signer key is a secret
-/// of the project: it is used to read an import, and is stored nowhere.
+/// of the project. It is used while an import is read, and is not stored.
 package struct FirebaseProject: Sendable {
     let signerKey: [UInt8]
     let saltSeparator: [UInt8]
@@ -164,10 +166,10 @@ package struct FirebaseProject: Sendable {
 extension ForeignPasswordHash {
     /// Reads Firebase's `passwordHash` and `salt`, in either alphabet of base64.
     ///
-    /// The hash is the signer key, encrypted with a key that scrypt derives from the password. So
-    /// the signer key need not be kept to check a password: its digest shows whether the password
-    /// decrypts it. The digest of 32 random bytes or more reveals nothing about them, depends on no
-    /// key of ours, and survives each rotation of the secret key.
+    /// The hash is the signer key, encrypted with a key that scrypt derives from the password. The
+    /// signer key itself need not be stored to check a password: its digest shows whether
+    /// decryption gave the signer key. The digest of 32 random bytes or more reveals nothing about
+    /// them. It depends on none of our keys, so a rotation of the secret key does not affect it.
     package static func firebase(
         hash: String, salt: String, of project: FirebaseProject
     ) throws(Refusal) -> ForeignPasswordHash {

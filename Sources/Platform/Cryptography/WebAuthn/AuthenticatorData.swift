@@ -1,12 +1,13 @@
-/// What an authenticator signs (WebAuthn Level 3, section 6.1): fixed fields, then a credential and
-/// extensions where its flags say so, and nothing after them.
+/// The data that an authenticator signs (WebAuthn Level 3, section 6.1): fixed fields, then a
+/// credential and extensions if the flags say so. No bytes may follow them.
 struct AuthenticatorData {
     /// A new credential (section 6.5.1).
     struct Credential {
-        /// The model of the authenticator; all zero if it does not say.
+        /// The AAGUID, which identifies the authenticator's model; all zeros if the authenticator
+        /// does not disclose it.
         var model: [UInt8]
         var id: [UInt8]
-        /// The key as it was sent and as it is stored.
+        /// The COSE key exactly as it was sent, which is also how it is stored.
         var encodedKey: [UInt8]
         var key: COSEKey
     }
@@ -40,7 +41,7 @@ struct AuthenticatorData {
         credential =
             flags & Flag.credential == 0 ? nil : try Self.credential(bytes, at: &offset)
         if flags & Flag.extensions != 0 {
-            // No extension is asked for, so their content is ignored; their form is still checked.
+            // No extension is requested, so their content is ignored; only their form is checked.
             guard try Self.value(bytes, at: &offset).entries != nil else {
                 throw .authenticatorDataMalformed
             }
@@ -88,17 +89,19 @@ struct AuthenticatorData {
     }
 }
 
-/// A credential's public key (RFC 9053, RFC 8230), of one of the three kinds that are asked for. It
-/// has the members of its algorithm and no others (WebAuthn Level 3, section 6.5.1.1).
+/// A credential's public key (RFC 9053, RFC 8230), of one of the three algorithms that are
+/// requested. It has the members of its algorithm and no others (WebAuthn Level 3, section
+/// 6.5.1.1).
 package struct COSEKey: Sendable {
-    /// Numbers of the IANA registry of COSE algorithms; a credential keeps its number for ever.
+    /// The algorithms that are requested, by their numbers in IANA's registry of COSE algorithms. A
+    /// credential keeps its number for ever.
     package enum Algorithm: Int, Sendable, CaseIterable {
         case es256 = -7
         case eddsa = -8
         case rs256 = -257
     }
 
-    /// The most bytes of a key as it is sent and stored; the longest good key has half as many.
+    /// The most bytes of an encoded key. The longest acceptable key has half as many.
     package static let lengthLimit = 4096
 
     package let algorithm: Algorithm
@@ -107,9 +110,9 @@ package struct COSEKey: Sendable {
     private enum Label {
         static let kind = 1
         static let algorithm = 3
-        /// The curve, or an RSA key's modulus.
+        /// The label of an elliptic curve, or of an RSA key's modulus.
         static let first = -1
-        /// The coordinate x, or an RSA key's exponent.
+        /// The label of the coordinate x, or of an RSA key's exponent.
         static let second = -2
         static let third = -3
     }
@@ -176,7 +179,7 @@ package struct COSEKey: Sendable {
         }
     }
 
-    /// WebAuthn sends ES256 signatures in DER (section 6.5.5).
+    /// Whether a signature is valid. WebAuthn sends ES256 signatures in DER (section 6.5.5).
     func isValid(signature: [UInt8], over message: [UInt8]) -> Bool {
         key.isValid(derSignature: signature, over: message)
     }

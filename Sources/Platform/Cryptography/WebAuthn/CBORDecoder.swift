@@ -1,15 +1,16 @@
 /// A strict decoder of CBOR in the canonical form of CTAP2 (Client to Authenticator Protocol 2.1,
-/// section 8): definite and shortest lengths, sorted keys without duplicates, at most four levels.
-/// A value then has one spelling.
+/// section 8). Lengths are definite and as short as possible, map keys are sorted and unique, and
+/// there are at most four levels. Each value then has exactly one encoding.
 package struct CBORDecoder {
-    /// Longer input is refused unread: an attestation without certificates is below 2 KiB.
+    /// The most bytes of an input; a longer one is refused before it is decoded. An attestation
+    /// without certificates is below 2 KiB.
     package static let lengthLimit = 64 * 1024
     private static let depthLimit = 4
     private static let valuesLimit = 256
 
     private let bytes: [UInt8]
     private var values = 0
-    /// Where the next value begins.
+    /// The offset of the next value in the bytes.
     package private(set) var offset: Int
 
     package init(_ bytes: [UInt8], at offset: Int = 0) {
@@ -17,7 +18,7 @@ package struct CBORDecoder {
         self.offset = offset
     }
 
-    /// Decodes the one value of the bytes; nothing may follow it.
+    /// Decodes bytes that must be exactly one value.
     package static func whole(_ bytes: [UInt8]) throws(CBORFault) -> CBORValue {
         var decoder = CBORDecoder(bytes)
         let value = try decoder.value()
@@ -25,7 +26,7 @@ package struct CBORDecoder {
         return value
     }
 
-    /// Decodes the value that begins here; others may follow it.
+    /// Decodes the value at `offset`; others may follow it.
     package mutating func value() throws(CBORFault) -> CBORValue {
         guard bytes.count <= Self.lengthLimit else { throw .tooLong }
         return try value(depth: 0)
@@ -58,7 +59,7 @@ package struct CBORDecoder {
         }
     }
 
-    /// The number or the length that the first byte introduces.
+    /// Reads the number or the length that the first byte of a value introduces.
     private mutating func argument(_ information: UInt8) throws(CBORFault) -> UInt64 {
         switch information {
         case 0...23: return UInt64(information)
@@ -115,7 +116,8 @@ package struct CBORDecoder {
         return entries
     }
 
-    /// Refuses a count before anything is allocated: each value takes at least one byte.
+    /// Refuses a count of elements that the remaining bytes cannot contain, before anything is
+    /// allocated. Each element takes at least one byte.
     private func requireRoom(for count: UInt64, depth: Int) throws(CBORFault) {
         guard depth <= Self.depthLimit else { throw .tooDeep }
         guard count <= UInt64(bytes.count - offset) else { throw .truncated }
@@ -128,7 +130,8 @@ package struct CBORDecoder {
         }
     }
 
-    /// Orders keys by type, then by length, then byte by byte.
+    /// Whether one encoded map key comes before another: by type, then by length, then byte by
+    /// byte.
     private static func precedes(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
         let (one, other) = (left.first ?? 0, right.first ?? 0)
         if one >> 5 != other >> 5 { return one >> 5 < other >> 5 }
@@ -137,15 +140,15 @@ package struct CBORDecoder {
     }
 }
 
-/// A value of CBOR (RFC 8949), of the kinds that authenticators send.
+/// A CBOR value (RFC 8949), of the kinds that authenticators send.
 package indirect enum CBORValue: Sendable, Equatable {
     case unsigned(UInt64)
-    /// The number -1 - n.
+    /// The number -1 - n, where n is the associated value.
     case negative(UInt64)
     case bytes([UInt8])
     case text(String)
     case array([CBORValue])
-    /// In the order of the bytes, which the canonical form fixes.
+    /// A map. Its entries are in the order of the bytes, which the canonical form prescribes.
     case map([Entry])
     case bool(Bool)
 
@@ -161,7 +164,7 @@ package indirect enum CBORValue: Sendable, Equatable {
 
     var entries: [Entry]? { if case .map(let entries) = self { entries } else { nil } }
 
-    /// `nil` if it is not a number, or does not fit a signed 64-bit integer.
+    /// The value as an integer; `nil` if it is not a number or does not fit into `Int`.
     var number: Int? {
         switch self {
         case .unsigned(let value): Int(exactly: value)
@@ -171,13 +174,13 @@ package indirect enum CBORValue: Sendable, Equatable {
     }
 }
 
-/// Why bytes are not one CBOR value in the canonical form of CTAP2.
+/// Why bytes are not exactly one CBOR value in the canonical form of CTAP2.
 package enum CBORFault: String, Error, Sendable, Equatable {
     /// The bytes end inside a value, or a length reaches beyond them.
     case truncated
     case trailingBytes = "trailing_bytes"
     case indefiniteLength = "indefinite_length"
-    /// A number or a length in more bytes than it needs.
+    /// A number or a length that is encoded in more bytes than it needs.
     case notShortest = "not_shortest"
     case duplicateKey = "duplicate_key"
     case unsortedKeys = "unsorted_keys"
@@ -187,6 +190,7 @@ package enum CBORFault: String, Error, Sendable, Equatable {
     case tooManyValues = "too_many_values"
     case tooLong = "too_long"
     case notUTF8 = "not_utf8"
-    /// Tags, floating-point numbers, null, undefined and reserved values: nothing here needs them.
+    /// A tag, a floating-point number, null, undefined or a reserved value; nothing here needs
+    /// them.
     case unsupported
 }

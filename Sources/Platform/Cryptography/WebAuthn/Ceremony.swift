@@ -1,10 +1,10 @@
 import JSON
 import Text
 
-/// What a registration or an assertion must match. A passkey is the first and the second factor in
-/// one, so the user must always be verified.
+/// What the answer of a registration or an assertion must match. A passkey serves as both the first
+/// and the second factor, so the authenticator must always verify the user.
 package struct Ceremony: Sendable {
-    /// The random bytes that were issued for this one use.
+    /// The random bytes that were issued for this ceremony only.
     package var challenge: [UInt8]
     /// The console's own origin: scheme, host and port as a browser writes them.
     package var origin: String
@@ -18,7 +18,7 @@ package struct Ceremony: Sendable {
     }
 }
 
-/// A new credential, as its authenticator and the browser answered.
+/// A new credential, as its authenticator and the browser returned it.
 package struct Registration: Sendable {
     package var credentialID: [UInt8]
     package var clientData: [UInt8]
@@ -31,7 +31,7 @@ package struct Registration: Sendable {
     }
 }
 
-/// A credential that a registration proved.
+/// A new credential whose registration was checked.
 package struct RegisteredCredential: Sendable {
     package var id: [UInt8]
     /// The COSE key as it was sent.
@@ -44,9 +44,9 @@ package struct RegisteredCredential: Sendable {
 }
 
 extension Ceremony {
-    /// The steps of WebAuthn Level 3, section 7.1. Only the attestation `none` is accepted: other
-    /// formats prove the make of an authenticator, which no policy here asks for, and browsers
-    /// replace them by `none` when `none` is requested.
+    /// Checks a registration by the steps of WebAuthn Level 3, section 7.1. Only the attestation
+    /// `none` is accepted. Other formats prove the authenticator's model, which no policy here asks
+    /// for, and browsers replace them by `none` when `none` is requested.
     package func check(_ registration: Registration) throws(WebAuthnFault) -> RegisteredCredential {
         let client = try ClientData(registration.clientData)
         try client.check(type: "webauthn.create", self)
@@ -61,7 +61,8 @@ extension Ceremony {
             isBackupEligible: data.isBackupEligible, isBackedUp: data.isBackedUp)
     }
 
-    /// An attestation has three members; with `none`, the statement is empty.
+    /// Returns the authenticator data of an attestation object. The object must have exactly three
+    /// members, and with `none` its statement must be empty.
     private static func authenticatorData(
         _ attestation: [UInt8]
     ) throws(WebAuthnFault) -> [UInt8] {
@@ -78,14 +79,14 @@ extension Ceremony {
     }
 }
 
-/// A signature of a known credential, as its authenticator and the browser answered.
+/// A signature by a known credential, as its authenticator and the browser returned it.
 package struct Assertion: Sendable {
     package var credentialID: [UInt8]
     package var clientData: [UInt8]
     package var authenticatorData: [UInt8]
     package var signature: [UInt8]
-    /// The handle of the account that the credential was made for. An authenticator may leave it
-    /// out if it was asked for one credential.
+    /// The handle of the account that the credential was made for. An authenticator may omit it if
+    /// the request named the credential.
     package var userHandle: [UInt8]?
 
     package init(
@@ -103,7 +104,7 @@ package struct Assertion: Sendable {
 /// A credential as it was registered.
 package struct StoredCredential: Sendable {
     package var id: [UInt8]
-    /// The COSE key as it was sent; its algorithm alone checks signatures.
+    /// The COSE key as it was sent. It fixes the algorithm of its signatures.
     package var key: [UInt8]
     package var counter: UInt32
     package var userHandle: [UInt8]
@@ -120,15 +121,15 @@ package struct StoredCredential: Sendable {
     }
 }
 
-/// What an assertion changes in its credential.
+/// The properties of a credential that an assertion changes.
 package struct CheckedAssertion: Sendable {
     package var counter: UInt32
     package var isBackedUp: Bool
 }
 
 extension Ceremony {
-    /// The steps of WebAuthn Level 3, section 7.2. With `namesUser`, the user handle is required,
-    /// because nothing else says whose credential it is.
+    /// Checks an assertion by the steps of WebAuthn Level 3, section 7.2. With `namesUser`, the
+    /// user handle is required, because nothing else says whose credential it is.
     package func check(
         _ assertion: Assertion, by credential: StoredCredential, namesUser: Bool
     ) throws(WebAuthnFault) -> CheckedAssertion {
@@ -156,27 +157,28 @@ extension Ceremony {
     }
 }
 
-/// What the browser reports of a ceremony (WebAuthn Level 3, section 5.8.1), as it was sent:
-/// nothing is checked yet.
+/// What the browser reports about a ceremony (WebAuthn Level 3, section 5.8.1). The values are as
+/// sent and not yet checked.
 package struct ClientData: Sendable {
-    /// Longer texts are refused unread.
+    /// The most bytes of the text; a longer one is refused before it is parsed.
     private static let lengthLimit = 4096
 
     package let challenge: [UInt8]
     private let type: String
     private let origin: String
     private let isCrossOrigin: Bool
-    /// The bytes that the authenticator's signature covers.
+    /// The SHA-256 of the text, which the authenticator's signature covers.
     let hash: [UInt8]
 
-    /// Strict JSON: with duplicate members, two readers could see two different origins.
+    /// Parses the text as strict JSON: if a member were repeated, different parsers could see
+    /// different origins.
     package init(_ bytes: [UInt8]) throws(WebAuthnFault) {
         guard bytes.count <= Self.lengthLimit,
             let document = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 8)),
             let type = document["type"]?.string, let origin = document["origin"]?.string,
             let challenge = document["challenge"]?.string.flatMap({ Base64URL.decode($0) })
         else { throw .clientDataMalformed }
-        // Old browsers leave the member out; they allow no ceremony in a foreign frame.
+        // Old browsers omit `crossOrigin`; they allow no ceremony in a frame of another origin.
         var isCrossOrigin = document["topOrigin"] != nil
         if let member = document["crossOrigin"] {
             guard let value = member.bool else { throw .clientDataMalformed }
@@ -199,16 +201,16 @@ package struct ClientData: Sendable {
 
 /// What is wrong with a registration or an assertion.
 package enum WebAuthnFault: Error, Sendable, Equatable {
-    // What the browser signed.
+    // Faults of the client data, which the browser made.
     case clientDataMalformed
     case typeMismatch
     case challengeMismatch
     case originMismatch
     case crossOrigin
 
-    // What the authenticator says.
+    // Faults of the authenticator's data.
     case attestationMalformed
-    /// A format other than `none`, the only one that is asked for.
+    /// An attestation format other than `none`, the only one that is requested.
     case attestationFormat
     case attestationStatement
     case authenticatorDataMalformed
@@ -216,31 +218,31 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
     case relyingPartyMismatch
     case userAbsent
     case userNotVerified
-    /// Backed up, although not eligible for backup.
+    /// The flags say that the credential is backed up but not eligible for backup.
     case backupFlags
-    /// The eligibility for backup differs from the credential's. An authenticator's never changes
-    /// (WebAuthn Level 3, section 6.1.3), but some changed when they learned to synchronise. The
-    /// signature is valid.
+    /// The flag of eligibility for backup differs from the stored credential's. An authenticator's
+    /// flag should never change (WebAuthn Level 3, section 6.1.3), but some changed it when they
+    /// learned to synchronise. The signature is valid.
     case backupEligibilityChanged
 
-    // Its credential.
+    // Faults of the credential in the authenticator's data.
     case credentialMissing
-    /// An assertion that contains a new credential.
+    /// An assertion that contains a new credential, which only a registration may do.
     case credentialUnexpected
     case credentialLength
     case credentialMismatch
     case keyMalformed
     case algorithmRefused
-    /// Too weak, of a wrong length, or a point off its curve.
+    /// A key that is too weak, of a wrong length, or a point that is not on its curve.
     case keyRefused
 
-    // An assertion.
+    // Faults of an assertion.
     case userHandleMismatch
     case signatureInvalid
-    /// The counter did not grow: the authenticator may have been copied.
+    /// The counter did not grow, so the authenticator may have been copied.
     case counterFellBack
 
-    /// For logs and audit events.
+    /// The name of the fault for logs and audit events.
     package var code: String {
         switch self {
         case .notCanonical(let fault): "cbor_\(fault.rawValue)"

@@ -1,10 +1,10 @@
 import Text
 
-/// All routes, as a trie over path segments; built once at start, then only read.
+/// All routes, as a trie over path segments. It is built once at start and only read afterwards.
 ///
-/// A literal precedes a parameter, and a parameter precedes the rest of a path. If the literal
-/// leads to no route, the parameter is tried, so `/users/duplicates` and `/users/{id}/sessions` can
-/// coexist. Literals are compared with the path's bytes as sent.
+/// At each segment a literal is tried first, then a parameter, then a parameter that takes the rest
+/// of the path. If the literal leads to no route, the next is tried, so `/users/duplicates` and
+/// `/users/{id}/sessions` can coexist. Literals are compared with the path's bytes as sent.
 package struct RouteTable<Value: Sendable>: Sendable {
     private struct Leaf: Sendable {
         var pattern: RoutePattern
@@ -20,7 +20,8 @@ package struct RouteTable<Value: Sendable>: Sendable {
 
     private var nodes: [Node] = [Node()]
 
-    /// Throws `RouteError.conflict` naming both declarations.
+    /// Builds the table. Throws `RouteError.conflict`, which names both declarations, if two
+    /// conflict.
     package init(
         _ routes: some Sequence<(method: Method, pattern: RoutePattern, value: Value)>
     ) throws(RouteError) {
@@ -66,8 +67,8 @@ package struct RouteTable<Value: Sendable>: Sendable {
         return nodes.count - 1
     }
 
-    /// The route of a path as sent (without the query). `nil` if there is no such path, or a
-    /// parameter has bad percent-encoding.
+    /// Returns the route of a path, which is as sent and without the query. Returns `nil` if there
+    /// is no such path, or if a parameter has bad percent-encoding.
     package func match(_ path: String) -> RouteMatch<Value>? {
         var path = path
         return path.withUTF8 { bytes in
@@ -83,7 +84,8 @@ package struct RouteTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// The longest pattern bounds the depth of the recursion, so a long path needs no more stack.
+    /// Searches the trie recursively. The depth is at most that of the longest pattern, so a long
+    /// path needs no more stack.
     private func find(
         in path: UnsafeBufferPointer<UInt8>, from start: Int, at node: Int,
         _ values: inout [Range<Int>]
@@ -117,7 +119,8 @@ extension RoutePattern.Segment {
         }
     }
 
-    /// The rest of a path keeps its slashes; each of its segments is checked just as strictly.
+    /// Decodes a parameter's bytes. The rest of a path keeps its slashes, and each of its segments
+    /// is checked just as strictly.
     fileprivate func value(of bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String? {
         guard case .rest = self else { return decodedSegment(bytes) }
         var parts: [String] = []
@@ -170,7 +173,7 @@ package struct RoutePattern: Sendable, Hashable, CustomStringConvertible {
         guard Set(parameterNames).count == parameterNames.count else { throw .malformed(text) }
     }
 
-    /// In the order of the path.
+    /// The names of the parameters, in the order of the path.
     package var parameterNames: [String] {
         segments.compactMap { segment in
             switch segment {
@@ -203,10 +206,11 @@ package struct RoutePattern: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with a table; found when it is built, never while serving.
+/// A fault in the declared routes. It is found when the table is built, never while serving.
 package enum RouteError: Error, Equatable, CustomStringConvertible {
     case malformed(String)
-    /// Two declarations match the same requests, or name one path's parameters differently.
+    /// Two declarations that match the same requests, or that give the parameters of one path
+    /// different names.
     case conflict(String, String)
 
     package var description: String {
@@ -223,19 +227,21 @@ package struct RouteMatch<Value: Sendable>: Sendable {
     package let parameters: RouteParameters
     let values: [(method: Method, value: Value)]
 
-    /// GET answers HEAD unless HEAD is declared itself (RFC 9110 §9.3.2).
+    /// Returns the value for a method. GET also serves HEAD, unless HEAD is declared itself (RFC
+    /// 9110 §9.3.2).
     package func value(for method: Method) -> Value? {
         if let found = values.first(where: { $0.method == method }) { return found.value }
         return method == .head ? value(for: .get) : nil
     }
 
-    /// For `Allow`: the declared methods, HEAD beside GET, and OPTIONS, in a fixed order.
+    /// The methods for `Allow`, in a fixed order: the declared ones, HEAD if GET is declared, and
+    /// OPTIONS.
     package var allowed: [Method] {
         Method.allCases.filter { $0 == .options || value(for: $0) != nil }
     }
 }
 
-/// Percent-decoded values by the pattern's names.
+/// The percent-decoded values of a path's parameters, by the names in the pattern.
 package struct RouteParameters: Sendable, Equatable {
     private var pairs: [Pair] = []
 
@@ -250,7 +256,7 @@ package struct RouteParameters: Sendable, Equatable {
         pairs.append(Pair(name: name, value: value))
     }
 
-    /// A copy with another value of one parameter.
+    /// Returns a copy in which one parameter has another value.
     package func replacing(_ name: String, with value: String) -> RouteParameters {
         var copy = self
         for index in copy.pairs.indices where copy.pairs[index].name == name {
@@ -266,9 +272,9 @@ package struct RouteParameters: Sendable, Equatable {
     package var all: [(name: String, value: String)] { pairs.map { ($0.name, $0.value) } }
 }
 
-/// Strict percent-decoding of one path segment (RFC 3986 §2.1). `nil` for a bad escape, text that
-/// is not UTF-8, a control character, an encoded `/`, and dot segments, which could be taken for
-/// another path.
+/// Decodes one percent-encoded path segment strictly (RFC 3986 §2.1). Returns `nil` for a bad
+/// escape, text that is not UTF-8, a control character, an encoded `/`, and the segments `.` and
+/// `..`, which could be taken for another path.
 func decodedSegment(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String? {
     guard let decoded = PercentEncoding.decode(bytes), !decoded.isEmpty,
         decoded.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }),

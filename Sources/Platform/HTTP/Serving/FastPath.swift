@@ -1,16 +1,18 @@
 import Runtime
 
-/// A fast path's view of a complete request in the receive buffer; invalid after the call returns.
+/// A complete request in the receive buffer, as a fast path sees it. It is invalid after the call
+/// returns.
 package struct FastRequest {
     package let head: RequestHead
     package let body: UnsafeRawBufferPointer
     package var remoteAddress: String
     package var isTLS: Bool
-    /// Monotonic nanoseconds of the loop.
+    /// The loop's time in monotonic nanoseconds.
     package let now: Int64
     let connection: HTTPConnection
 
-    /// Writes the `x-request-id` field: the client's own when it is well-formed, else a new one.
+    /// Writes the `x-request-id` field: the client's own identifier if it is well-formed, else a
+    /// new one.
     package func writeRequestID(to writer: ResponseWriter) {
         if let given = head.first("x-request-id"), isRequestID(given) {
             writer.field("x-request-id", UnsafeRawBufferPointer(given))
@@ -19,7 +21,8 @@ package struct FastRequest {
         }
     }
 
-    /// Defers the response: the caller returns `.later` and completes it exactly once.
+    /// Defers the response. The fast path must return `.later`, and must complete the result
+    /// exactly once.
     package func later() -> LateAnswer {
         let turn = connection.beginTurn()
         let id = connection.requestID(of: head)
@@ -34,23 +37,24 @@ package struct FastRequest {
 
 /// What a fast path did with a request.
 package enum FastAnswer: Sendable {
-    /// The response is written, by exactly one `begin` … `finish`.
+    /// The response is written, by one `begin` and one `finish`.
     case given
-    /// Nothing was written: the request takes the ordinary path.
+    /// Nothing was written. The request is routed to its ordinary handler.
     case declined
     /// The response is deferred by `FastRequest.later`.
     case later
 }
 
-/// A fast path runs on the loops' threads.
+/// A function that may answer a request before it is copied and routed. It runs on the loop's
+/// thread.
 package typealias FastPath =
     @Sendable (_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer
 
-/// A deferred response. The connection reads nothing until it is completed. It is dropped with its
-/// connection.
+/// A deferred response. Until it is completed, the connection reads nothing. If the connection
+/// closes, the response is discarded.
 package struct LateAnswer: Sendable {
     package let requestID: String
-    /// The response if the time limit passes.
+    /// The response that is sent if the time limit passes.
     package let whenLate: LateForm
     private let deadline: Deadline
     private let turn: UInt64
@@ -67,14 +71,15 @@ package struct LateAnswer: Sendable {
         self.connection = connection
     }
 
-    /// Whether the server has answered instead.
+    /// Whether the server has already responded instead, because the time limit passed.
     package var wasAnswered: Bool { deadline.wasAnswered }
 
-    /// `write` must make exactly one `begin` … `finish`. Called on the connection's loop.
+    /// Completes the response. `write` must call `begin` and `finish` exactly once each. Call it on
+    /// the connection's loop.
     ///
-    /// The response may be completed while another connection is served, for example when a look-up
-    /// for many callers fails at once. The output buffer then holds that connection's responses,
-    /// and the receive buffer its requests, so this one waits for the loop's next cycle.
+    /// The loop may be serving another connection at that moment, for example when a look-up for
+    /// many callers fails at once. The output buffer then contains that connection's responses, and
+    /// the receive buffer its requests, so this response is written in the loop's next cycle.
     package func give(_ write: @escaping (ResponseWriter) -> Void) {
         let worker = connection.value.worker
         guard worker.serving else { return connection.value.answer(turn: turn, by: write) }

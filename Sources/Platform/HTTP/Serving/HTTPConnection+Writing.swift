@@ -1,6 +1,6 @@
 import Runtime
 
-/// Turns responses into bytes of the output buffer.
+/// Writes responses as bytes into the output buffer.
 extension HTTPConnection {
     func prepareWriter() {
         worker.writer.prepare(
@@ -8,13 +8,13 @@ extension HTTPConnection {
             now: worker.loop.now)
     }
 
-    /// Writes the handler's response; true if its stream must follow.
+    /// Writes the handler's response. Returns true if its streamed body must follow.
     func answer(_ response: Response, turn: UInt64) -> Bool {
         assert(!worker.serving || ingesting, "the output buffer is another's")
         guard phase == .handling, turn == self.turn else { return false }
         stopClock()
         if worker.isLeaving { closesAfterAnswer = true }
-        // The rest of a body must not be parsed as a request.
+        // Unread bytes of the body must not be parsed as the next request.
         if upload?.isComplete == false { closesAfterAnswer = true }
         endUpload()
         if case .stream = response.body, answersHTTP10 { closesAfterAnswer = true }
@@ -48,7 +48,8 @@ extension HTTPConnection {
             }
             bound.value.endStream()
         } catch {
-            // Omit the last chunk, so that the client does not take a cut body for a complete one.
+            // Omit the last chunk, so that the client does not take a truncated body for a complete
+            // one.
             bound.value.close()
         }
     }
@@ -67,7 +68,8 @@ extension HTTPConnection {
     }
 
     private func finishRequest() {
-        // Late results of this request must not reach the next one.
+        // A result of this request that comes late must not be sent as the response to the next
+        // one.
         turn &+= 1
         endAnswer()
         guard !ingesting else { return }
@@ -75,7 +77,7 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// The response is in the output buffer: decides what this connection does next.
+    /// Decides what this connection does after its response was written to the output buffer.
     func endAnswer() {
         phase = closesAfterAnswer ? .lingering : .head
         let configuration = worker.configuration
@@ -84,7 +86,8 @@ extension HTTPConnection {
             + (closesAfterAnswer ? configuration.lingerTime : configuration.idleTime)
     }
 
-    /// One response, then close: after a parse error the rest of the input cannot be trusted.
+    /// Writes an error response and then closes: after a parse error, the rest of the input cannot
+    /// be trusted.
     func refuse(_ error: HTTPError) {
         answersHead = false
         answersHTTP10 = false
@@ -96,7 +99,7 @@ extension HTTPConnection {
         endAnswer()
     }
 
-    /// Continues with the input that arrived meanwhile.
+    /// Continues with input that arrived while the request was handled.
     func proceed() {
         guard outgoing.isEmpty, reads else { return }
         takePending()
@@ -140,7 +143,7 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// Closes our sending side after the last response.
+    /// Closes the sending side of the connection after the last response.
     func endIfDone() {
         guard phase == .lingering, outgoing.isEmpty, !outgoing.ended, !ingesting else { return }
         outgoing.ended = true
@@ -170,23 +173,24 @@ extension HTTPConnection {
     }
 }
 
-/// Bytes that a connection has written and its socket has not yet accepted.
+/// The bytes that a connection has written but its socket has not yet accepted.
 struct Outgoing {
     private var bytes: [UInt8] = []
     private var start = 0
     private var waiter: UnsafeContinuation<Void, Never>?
-    /// Monotonic nanoseconds; extended as the peer accepts bytes.
+    /// The time by which the peer must accept more, in monotonic nanoseconds. It moves on as the
+    /// peer accepts bytes.
     var deadline: Int64 = 0
     /// Whether the loop watches for writability.
     var waits = false
-    /// Whether our side of the connection is closed.
+    /// Whether this side of the connection is closed for sending.
     var ended = false
 
     var isEmpty: Bool { bytes.isEmpty }
 
     mutating func hold(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
 
-    /// Sends what the socket accepts; false if the connection is lost.
+    /// Sends as much as the socket accepts. Returns false if the connection is lost.
     mutating func send(to socket: Socket, rate: Int64) -> Bool {
         while start < bytes.count {
             let result = bytes.withUnsafeBytes {
@@ -215,7 +219,7 @@ struct Outgoing {
         waiting?.resume()
     }
 
-    /// Returns when the socket has accepted everything, or the connection is closed.
+    /// Waits until the socket has accepted everything or the connection is closed.
     static func drained(_ connection: LoopBound<HTTPConnection>) async {
         guard !connection.value.outgoing.isEmpty else { return }
         await withUnsafeContinuation { connection.value.outgoing.waiter = $0 }
@@ -223,7 +227,7 @@ struct Outgoing {
 }
 
 extension Response {
-    /// The server's own response to a request that exceeded its time limit.
+    /// Returns the server's own response to a request that exceeded its time limit.
     static func late(mayHaveWritten: Bool, id: String) -> Response {
         let detail =
             mayHaveWritten
@@ -235,8 +239,8 @@ extension Response {
         return response
     }
 
-    /// The server's own response to a request that it could not parse (RFC 9457). Title and detail
-    /// are our own text, so nothing needs escaping.
+    /// Returns the server's own response to a request that it could not parse (RFC 9457). Title and
+    /// detail are our own texts, so nothing needs escaping.
     static func refusal(_ error: HTTPError, id: String) -> Response {
         let code = error.status == 413 ? "payload_too_large" : "invalid_request"
         var response = problem(error.status, code, error.detail, id: id)

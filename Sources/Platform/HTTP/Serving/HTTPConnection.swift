@@ -1,21 +1,22 @@
 import Runtime
 
-/// One client's connection: a state machine that serves one request at a time. While a handler is
-/// suspended it reads nothing but the pieces of a body that it asks for: responses keep their order,
-/// and a fast sender waits in its socket. It holds no buffer while idle. Confined to its loop.
+/// One client's connection: a state machine that serves one request at a time. While a handler
+/// runs, the connection reads nothing but the body pieces that the handler asks for. So responses
+/// keep their order, and a fast sender has to wait. An idle connection has no buffer. Used only on
+/// the thread of its loop.
 final class HTTPConnection {
     enum Phase {
-        /// Between requests, or in a head.
+        /// Waiting for a request, or reading its head.
         case head
         case body
         case handling
-        /// The last response is sent; input is discarded so that the peer can read that response.
+        /// The last response was sent. Input is read and discarded for a while, because closing at
+        /// once could keep the peer from reading that response.
         case lingering
         case closed
     }
 
-    /// How many TLS records, each of at most 16 KB, are processed before other connections get a
-    /// turn.
+    /// How many TLS records (at most 16 KB each) are processed before other connections are served.
     private static let recordsPerTurn = 4
 
     let worker: Worker
@@ -24,26 +25,27 @@ final class HTTPConnection {
     var phase = Phase.head
     var outgoing = Outgoing()
     var incoming: IncomingBody?
-    /// The body that the current handler receives in pieces.
+    /// The body that the current handler receives in pieces; `nil` if it has none.
     var upload: Upload?
     var pending: [UInt8] = []
     var pendingStart = 0
     var scanned = 0
-    /// Monotonic nanoseconds; the sweep compares it.
+    /// The time after which the periodic sweep closes the connection or refuses its request, in
+    /// monotonic nanoseconds.
     var deadline: Int64
     var ingesting = false
     var closesAfterAnswer = false
     var answersHead = false
     var answersHTTP10 = false
     var readPaused = false
-    /// Whether its next records wait for the loop's next cycle.
+    /// Whether received TLS records are left for the loop's next cycle.
     private var waitsForTurn = false
-    /// Counts the requests of this connection.
+    /// The number of the current request on this connection.
     var turn: UInt64 = 0
     var clock: TimerID?
     /// Whether the head of this request's response is in the output buffer or sent.
     var hasAnswered = false
-    /// Whether a head has begun to arrive, so that its deadline runs.
+    /// Whether part of a head has arrived, so that the time limit for heads applies.
     var inHead = false
 
     init(socket: Socket, worker: Worker) {
@@ -57,13 +59,14 @@ final class HTTPConnection {
 
     func ready(_ readable: Bool, _ writable: Bool) {
         if writable || (readable && outgoing.waits) { flushBacklog() }
-        // A TLS handshake may wait for room to write before it can read on.
+        // A TLS handshake may have to write before it can continue to read.
         if writable, !readable, socket.tls != nil { receive() }
         guard readable, phase != .closed else { return }
         switch phase {
         case .handling where reads && outgoing.isEmpty: receive()
         case .handling:
-            // The peer sent more, or closed. If reading is already off, it must have closed.
+            // The peer sent more, or closed. If the loop already does not watch for input, it must
+            // have closed.
             if readPaused { return close() }
             setReading(false)
         case .lingering: discard()
@@ -76,7 +79,7 @@ final class HTTPConnection {
     func pauseOrClose() { if readPaused { close() } else { setReading(false) } }
 
     func receive() {
-        // TLS may hold decrypted bytes that epoll does not report, so read until none are left; but
+        // TLS may have decrypted bytes that epoll does not report, so read until none are left. But
         // a client that sends as fast as it is answered must not occupy the loop.
         guard !waitsForTurn else { return }
         var records = 0
@@ -158,7 +161,7 @@ final class HTTPConnection {
         flush()
     }
 
-    /// Reads what has already arrived, and closes if there is nothing.
+    /// Reads what has already arrived, and closes the connection if there is nothing.
     func drain() {
         closesAfterAnswer = true
         guard phase == .head, outgoing.isEmpty else { return }
@@ -168,8 +171,8 @@ final class HTTPConnection {
 
     func close() {
         guard phase != .closed else { return }
-        // Over HTTP/1.0 the end of the connection ends a stream, so a stream that is cut would look
-        // complete.
+        // With HTTP/1.0, closing the connection ends a streamed body, so a truncated body would
+        // look complete.
         let isCut = answersHTTP10 && (phase == .handling || !outgoing.isEmpty)
         phase = .closed
         stopClock()
@@ -185,9 +188,9 @@ final class HTTPConnection {
     }
 }
 
-/// Turns received bytes into handled requests.
+/// Parses received bytes into requests and handles them.
 extension HTTPConnection {
-    /// Serves what it can of `bytes` and returns how many it used.
+    /// Processes as many of `bytes` as possible and returns how many were used.
     func ingest(_ bytes: UnsafeRawBufferPointer) -> Int {
         var at = 0
         assert(!worker.serving, "one connection is served at a time")
@@ -279,7 +282,7 @@ extension HTTPConnection {
             id: requestID(of: head))
     }
 
-    /// The client's own identifier if it is well-formed, else a new one.
+    /// Returns the client's own identifier if it is well-formed, else a new one.
     func requestID(of head: RequestHead) -> String {
         if let given = head.first("x-request-id"), isRequestID(given) {
             return String(decoding: given, as: UTF8.self)
@@ -314,14 +317,14 @@ extension HTTPConnection {
         return consumed
     }
 
-    /// The rest of the body is not read.
+    /// Refuses a request whose body is arriving. The rest of the body is not read.
     func refuseBody(_ error: HTTPError) {
         guard let request = incoming?.request else { return }
         incoming = nil
         refuse(request, error)
     }
 
-    /// Like `refuse(_:)`, in the format of the request's handler.
+    /// Refuses a request like `refuse(_:)`, but formats the error as the request's handler would.
     func refuse(_ request: Request, _ error: HTTPError) {
         closesAfterAnswer = true
         let refuse = worker.refuse
@@ -352,19 +355,18 @@ extension HTTPConnection {
     }
 }
 
-/// Serves a client that waits for `100 Continue` before it sends its body (RFC 9110 section
-/// 10.1.1).
+/// Serves a client that waits for `100 Continue` before it sends a body (RFC 9110 section 10.1.1).
 extension HTTPConnection {
     func awaitBody() {
         phase = .body
         deadline = worker.loop.now + worker.configuration.bodyTime
     }
 
-    /// Sends `100 Continue`, unless the head shows that the body would be refused.
+    /// Sends `100 Continue`, unless the head already shows that the body would be refused.
     func precheck() {
         guard let precheck = worker.precheck, let request = incoming?.request else { return goOn() }
         let closes = closesAfterAnswer
-        // A refused client may send the body anyway, and it must not be parsed as a request.
+        // A refused client may still send the body, which must not be parsed as a request.
         closesAfterAnswer = true
         let turn = beginTurn()
         let bound = LoopBound(self, loop: worker.loop)
@@ -397,16 +399,17 @@ extension HTTPConnection {
     }
 }
 
-/// The deadline of each request: when it passes, the server answers instead of the handler, whose
-/// own response is dropped.
+/// Enforces the time limit of each request. When it passes, the server responds instead of the
+/// handler, whose own response is then discarded.
 extension HTTPConnection {
-    /// The time until the first check of the clock: a handler may shorten its time to this.
+    /// Nanoseconds until the time limit is first checked; a handler may shorten its limit to this.
     private static let firstLook: Int64 = 900_000_000
-    /// While a body arrives, the time stands still and starts anew after each piece, so check
-    /// often.
+    /// Nanoseconds between two checks while a body arrives. The handler's time stops while it waits
+    /// for a piece and starts anew after it, so check often.
     private static let lookAtUpload: Int64 = 1_000_000_000
 
-    /// Begins the handling of a request. Its number distinguishes its response from a late one.
+    /// Begins the handling of a request and returns its number, by which a late response is
+    /// recognised.
     func beginTurn() -> UInt64 {
         phase = .handling
         hasAnswered = false
@@ -439,7 +442,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Stops the clock: the rest of the response may take longer.
+    /// Stops checking the time limit: the response has begun, and its rest may take longer.
     func stopClock() {
         hasAnswered = true
         if let clock { worker.loop.cancel(clock) }

@@ -1,20 +1,21 @@
 import Runtime
 import Synchronization
 
-/// The most bytes in the body of a POST to this path if its handler receives the body in pieces;
-/// otherwise `nil`. Runs on the loops' threads for each POST with a body.
+/// Returns the largest body in bytes of a POST to this path if its handler receives the body in
+/// pieces; otherwise `nil`. Called on a loop's thread for each POST with a body.
 package typealias StreamedBodies = @Sendable (_ path: UnsafeBufferPointer<UInt8>) -> Int?
 
-/// An HTTP/1.1 server over a set of loops. Each loop has its own listener (SO_REUSEPORT), and a
+/// An HTTP/1.1 server on a set of loops. Each loop has its own listener (SO_REUSEPORT), and a
 /// connection stays on the loop that accepted it.
 package final class Server: Sendable {
     private let workers: [LoopBound<Worker>]
 
-    /// The caller starts `loops`. `respond` runs on the connection's loop for one request at a time
-    /// of each connection; `fast` may answer before a request is copied. `refuse` formats the
-    /// refusal of a request with a readable head, after which its connection closes. `precheck`
-    /// runs before `100 Continue` is sent; `nil` permits the body. `streams` names the requests
-    /// whose handlers receive the body in pieces; such a handler refuses the body itself.
+    /// Makes a server on `loops`, which the caller starts. `respond` runs on the connection's loop
+    /// for one request at a time of each connection; `fast` may answer before a request is copied.
+    /// `refuse` formats the refusal of a request with a readable head, after which its connection
+    /// closes. `precheck` runs before `100 Continue` is sent; `nil` permits the body. `streams`
+    /// names the requests whose handlers receive the body in pieces; such a handler refuses the
+    /// body itself.
     package init(
         loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil,
@@ -35,8 +36,8 @@ package final class Server: Sendable {
         }
     }
 
-    /// Listens at `host:port` (`[v6]:port`, `localhost:port`, `*:port`) and returns the bound port,
-    /// also if 0 was requested. May be called for several addresses.
+    /// Listens at `host:port` (`[v6]:port`, `localhost:port`, `*:port`) and returns the port that
+    /// was bound, which the system chose if 0 was requested. May be called for several addresses.
     package func start(address: String, tls: TLSContext? = nil) async throws(ListenError) -> Int {
         let listeners = try Listener.group(address, count: workers.count)
         for (worker, listener) in zip(workers, listeners) {
@@ -45,20 +46,20 @@ package final class Server: Sendable {
         return listeners[0].port
     }
 
-    /// Uses another certificate for new connections; open ones keep theirs.
+    /// Uses this certificate for new connections; open ones keep the previous one.
     package func replaceTLS(_ tls: TLSContext) {
         for worker in workers { worker.loop.perform { worker.value.replaceTLS(tls) } }
     }
 
-    /// Continues to serve, but closes each connection after its response, so that clients go
-    /// elsewhere.
+    /// Closes each connection after its next response, so that clients connect to another server.
+    /// New connections are still served.
     package func prepareToLeave() {
         for worker in workers { worker.loop.perform { worker.value.prepareToLeave() } }
     }
 
-    /// Stops accepting, answers requests in flight with `Connection: close`, and returns when all
-    /// connections are closed; those still open after `deadline` are cut. New connections are
-    /// refused for `grace` before the listener closes, so that none in progress is lost.
+    /// Stops the server. It refuses new connections for `grace` before the listeners close, so that
+    /// none is lost while it is being made. Requests in progress are answered with `Connection:
+    /// close`. Returns when all connections are closed; those still open after `deadline` are cut.
     package func drain(deadline: Duration, grace: Duration = .zero) async {
         let time = Self.nanoseconds(deadline)
         let grace = Self.nanoseconds(grace)
@@ -81,36 +82,39 @@ package final class Server: Sendable {
     }
 }
 
-/// Limits of a server. Times are nanoseconds of the monotonic clock and are checked once each
-/// `sweepInterval`, so that a deadline costs a request one store.
+/// Limits of a server. Integer times are nanoseconds of the monotonic clock. They are checked once
+/// every `sweepInterval`, so that a deadline costs a request only one store.
 package struct ServerConfiguration: Sendable {
     package var limits = HTTPLimits()
-    /// From the first byte of a head, or from the connection's start, to the head's end.
+    /// The most time for a request's head, from its first byte (or from the connection's start) to
+    /// its end.
     package var headTime: Int64 = 10_000_000_000
     package var bodyTime: Int64 = 30_000_000_000
-    /// The lowest rate of a body in bytes per second, enforced after `rateGrace`.
+    /// The lowest rate at which a body may arrive, in bytes per second. Enforced after `rateGrace`.
     package var bodyRate: Int64 = 1024
     package var rateGrace: Int64 = 5_000_000_000
-    /// For a body that its handler receives in pieces: how long the client may take in all, and the
-    /// lowest rate in bytes per second, enforced after `uploadGrace`.
+    /// The most time that a client may take for a body that its handler receives in pieces.
+    /// `uploadRate` is the lowest rate of such a body in bytes per second, enforced after
+    /// `uploadGrace`.
     package var uploadTime: Int64 = 1500_000_000_000
     package var uploadRate: Int64 = 16_384
     package var uploadGrace: Int64 = 10_000_000_000
-    /// From a request's last byte to its response's first, unless its handler sets another limit.
+    /// The most time from a request's last byte to the first byte of its response, unless its
+    /// handler sets another limit.
     package var answerTime: Duration = .seconds(5)
     package var idleTime: Int64 = 60_000_000_000
-    /// The time in which a peer must accept a response, plus a second for each `writeRate` bytes
-    /// accepted.
+    /// The time in which a peer must accept a response. It gets one second more for each
+    /// `writeRate` bytes that it accepts.
     package var writeTime: Int64 = 30_000_000_000
     package var writeRate: Int64 = 1024
-    /// How long input is discarded after the response to an unreadable request.
+    /// How long input is read and discarded after the response to an unreadable request.
     package var lingerTime: Int64 = 2_000_000_000
     package var sweepInterval: Int64 = 1_000_000_000
-    /// The most connections of the whole server; further ones wait in the kernel.
+    /// The most connections of the whole server; further ones wait in the kernel's queue.
     package var connections = 16_384
 
-    /// The most unfinished TLS handshakes of the whole server. Beyond it, the oldest ones of the
-    /// network that has most are closed.
+    /// The most unfinished TLS handshakes of the whole server. If there are more, the oldest ones
+    /// are closed, of the client network that has the most.
     package var handshakes = 1024
 
     package var measures = ServerMeasures()
@@ -118,11 +122,11 @@ package struct ServerConfiguration: Sendable {
     package init() {}
 }
 
-/// The server's metrics of its connections.
+/// The metrics of the server's connections.
 package struct ServerMeasures: Sendable {
     package var open = Gauge()
     package var accepted = Counter()
-    /// How often accepting paused because the server was full or out of descriptors.
+    /// How often the server stopped accepting because it was full or out of file descriptors.
     package var pauses = Counter()
 
     package init() {}

@@ -1,21 +1,21 @@
 import Runtime
 
-/// The state of a body that a handler receives in pieces. A class, so that an idle connection keeps no
-/// room for it.
+/// The state of a body that a handler receives in pieces. It is a class, so that an idle connection
+/// reserves no memory for it.
 final class Upload {
     private(set) var isComplete = false
-    /// Why the rest of the body is not read.
+    /// Why the rest of the body is not read; `nil` while there is no reason.
     private(set) var failure: HTTPError?
-    /// The client sends nothing before `100 Continue`.
+    /// Whether the client waits for `100 Continue` before it sends the body.
     var expectsContinue: Bool
     private(set) var waiter: UnsafeContinuation<Void, Never>?
     private var piece: [UInt8]?
     private var remaining = 0
     private var decoder: ChunkedDecoder?
-    /// The handler's time, which stands still while it waits for a piece.
+    /// The time limit of the handler. It is paused while the handler waits for a piece.
     private var deadline: Deadline?
     private var waitsSince: Int64 = 0
-    /// Nanoseconds that the handler has waited for the client so far.
+    /// Nanoseconds for which the handler has waited for the client so far.
     private var waited: Int64 = 0
     private var arrived: Int64 = 0
 
@@ -45,7 +45,8 @@ final class Upload {
         return piece
     }
 
-    /// How many of `bytes` belong to the body; none while the handler is busy.
+    /// Takes as many of `bytes` as belong to the body and returns their number. Takes none while
+    /// the handler is not waiting for a piece.
     func take(_ bytes: UnsafeRawBufferPointer, at now: Int64) -> Int {
         guard isWanted else { return 0 }
         var consumed = 0
@@ -86,9 +87,9 @@ final class Upload {
         waiting.resume()
     }
 
-    /// Why the rest of the body is not read: it stopped, arrives too slowly, or takes too long in
-    /// all, because a sender that trickles would hold one of few places. Only the client's time
-    /// counts.
+    /// Returns why the rest of the body is not read: it stopped arriving, arrives too slowly, or
+    /// takes too long in all. A sender that trickles would otherwise occupy one of few upload
+    /// slots. Only the time that the handler waits for the client counts.
     func refusal(_ now: Int64, _ configuration: ServerConfiguration) -> HTTPError? {
         guard isWanted else { return nil }
         let waits = now - waitsSince
@@ -108,7 +109,8 @@ final class Upload {
     }
 }
 
-/// A request whose body is still arriving. A class, so that an idle connection keeps no room for it.
+/// A request whose body is still arriving. It is a class, so that an idle connection reserves no
+/// memory for it.
 final class IncomingBody {
     private(set) var request: Request
     private var remaining: Int
@@ -145,7 +147,7 @@ final class IncomingBody {
         return remaining == 0 ? .complete : .incomplete
     }
 
-    /// Refuses a body that arrives too slowly, before its whole time is over.
+    /// Whether the body arrives so slowly that it is refused before its time limit has passed.
     func isSlow(_ now: Int64, _ configuration: ServerConfiguration) -> Bool {
         let elapsed = now - startedAt
         guard elapsed > configuration.rateGrace else { return false }
@@ -153,11 +155,11 @@ final class IncomingBody {
     }
 }
 
-/// Bodies that a handler receives in pieces. The request is handled as soon as its head is read, so
-/// that everything known before the body can refuse it; the connection reads only while the handler
-/// waits for a piece.
+/// Serves bodies that a handler receives in pieces. The handler starts as soon as the head is read,
+/// so it can refuse the request before the body arrives. The connection reads only while the
+/// handler waits for a piece.
 extension HTTPConnection {
-    /// Whether bytes that arrive now have a taker.
+    /// Whether the connection can process bytes that arrive now.
     var reads: Bool {
         switch phase {
         case .head, .body: true
@@ -166,7 +168,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Handles a request whose body is streamed. `arrived` is true if the body has begun to arrive.
+    /// Handles a request whose body is streamed, and returns how many bytes its head has. `arrived`
+    /// is true if part of the body has arrived.
     func beginUpload(_ head: RequestHead, limit: Int, arrived: Bool) -> Int {
         if case .length(let count) = head.framing, count > limit {
             refuse(owned(head, body: []), RequestParser.bigBody)
@@ -217,7 +220,8 @@ extension HTTPConnection {
         upload?.fail(refusal, at: now)
     }
 
-    /// The request is answered, or the connection closed.
+    /// Discards the body's state, because the request is answered or the connection closed. A
+    /// handler that waits for a piece then gets `BodyLost`.
     func endUpload() {
         let waiter = upload?.waiter
         upload = nil

@@ -3,12 +3,12 @@ import Runtime
 import Synchronization
 import Text
 
-/// The state that one loop's connections share. Confined to that loop, except that it is created
-/// before the loop uses it.
+/// The state that the connections of one loop share. Used only on that loop's thread, except that
+/// it is created before the loop uses it.
 final class Worker {
     static let receiveBytes = 64 << 10
     private static let acceptsPerTurn = 64
-    /// From this number of connections on, freed memory is returned to the system.
+    /// The number of connections from which on freed memory is returned to the system.
     private static let crowd = 500
 
     let loop: EventLoop
@@ -22,16 +22,16 @@ final class Worker {
     let writer = ResponseWriter()
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: receiveBytes, alignment: 16)
     var ids = RequestIDs()
-    /// Whether each connection closes after its response.
+    /// Whether each connection closes after its next response.
     private(set) var isLeaving = false
     private var isRefusing = false
     private(set) var draining = false
-    /// Whether a connection's bytes are being processed: meanwhile the writer and the receive
-    /// buffer belong to that connection.
+    /// Whether a connection's bytes are being processed. Until that ends, only that connection may
+    /// use the writer and the receive buffer.
     var serving = false
     private var connections: [Int32: HTTPConnection] = [:]
     private var handshakes: Handshakes
-    /// The most connections since free memory was last returned.
+    /// The highest number of connections since free memory was last returned.
     private var most = 0
     private var listeners: [(listener: Listener, tls: TLSContext?)] = []
     private let slots: ConnectionSlots
@@ -68,7 +68,7 @@ final class Worker {
         startSweeping()
     }
 
-    /// New handshakes use this context from now on; open connections keep theirs.
+    /// Uses this context for new handshakes; open connections keep theirs.
     func replaceTLS(_ tls: TLSContext) {
         for index in listeners.indices where listeners[index].tls != nil {
             listeners[index].tls = tls
@@ -78,7 +78,7 @@ final class Worker {
     private func accept(_ index: Int) {
         guard listeners.indices.contains(index) else { return }
         let (listener, tls) = listeners[index]
-        // If new connections are being refused, accept all that still wait.
+        // When new connections are being refused, accept all that are still queued.
         for _ in 0..<(isRefusing ? configuration.connections : Self.acceptsPerTurn) {
             guard slots.take() else { return pauseAccepting() }
             switch listener.accept() {
@@ -127,7 +127,7 @@ final class Worker {
         }
     }
 
-    /// The connection has closed its descriptor.
+    /// Removes a connection that has closed its descriptor.
     func forget(_ descriptor: Int32) {
         if connections.removeValue(forKey: descriptor) != nil {
             slots.give()
@@ -164,9 +164,9 @@ final class Worker {
 
     func prepareToLeave() { isLeaving = true }
 
-    /// Stops accepting, lets requests in flight finish, and calls back once no connection is left
-    /// or `time` nanoseconds have passed. Before that it refuses new connections for `grace`
-    /// nanoseconds.
+    /// Stops the worker: for `grace` nanoseconds the kernel refuses new connections, then the
+    /// listeners close. Requests in progress may finish. Calls `done` when no connection is left,
+    /// or `time` nanoseconds after the listeners closed.
     func drain(within time: Int64, after grace: Int64, done: @escaping () -> Void) {
         guard !isRefusing else { return done() }
         isLeaving = true
@@ -178,7 +178,8 @@ final class Worker {
 
     private func close(within time: Int64, _ done: @escaping () -> Void) {
         for (index, entry) in listeners.enumerated() {
-            // Accept what the kernel has queued: closing the listener would reset it.
+            // Accept what the kernel has queued: closing the listener would reset those
+            // connections.
             accept(index)
             loop.unwatch(entry.listener.descriptor)
             entry.listener.close()
@@ -201,8 +202,8 @@ final class Worker {
     }
 }
 
-/// How many connections a server may still accept: one count for all its loops, since the kernel
-/// does not share connections out evenly among them.
+/// How many connections a server may still accept. All its loops share this count, because the
+/// kernel does not distribute connections evenly among them.
 final class ConnectionSlots: Sendable {
     private let limit: Int
     private let taken = Atomic<Int>(0)
@@ -211,7 +212,7 @@ final class ConnectionSlots: Sendable {
 
     var areTaken: Bool { taken.load(ordering: .relaxed) >= limit }
 
-    /// False if all slots are taken.
+    /// Takes a slot. Returns false if all are taken.
     func take() -> Bool {
         if taken.add(1, ordering: .relaxed).newValue <= limit { return true }
         give()
@@ -221,7 +222,7 @@ final class ConnectionSlots: Sendable {
     func give() { taken.subtract(1, ordering: .relaxed) }
 }
 
-/// The connections of one loop with an unfinished TLS handshake, oldest first. Each holds about 34
+/// The connections of one loop whose TLS handshake is unfinished, oldest first. Each uses about 34
 /// KB before its client has sent a request.
 struct Handshakes {
     private struct Entry {
@@ -234,8 +235,9 @@ struct Handshakes {
 
     init(limit: Int) { self.limit = limit }
 
-    /// If too many are unfinished, the oldest of the network that has most are closed: an attacker
-    /// with thousands must not push out a slow client elsewhere.
+    /// Adds a connection. If there are too many, closes the oldest ones of the client network that
+    /// has the most: an attacker with thousands of connections must not push out a slow client
+    /// elsewhere.
     mutating func begin(_ connection: HTTPConnection) {
         entries.append(
             Entry(
@@ -243,7 +245,7 @@ struct Handshakes {
         guard entries.count > limit else { return }
         entries.removeAll { $0.connection?.isInHandshake != true }
         let excess = entries.count - limit
-        // Make room for several at once, so that not each new connection counts all of them.
+        // Make room for several at once, so that not every new connection has to count all others.
         if excess > 0 { makeRoom(for: limit / 16 + excess) }
     }
 
@@ -264,8 +266,8 @@ struct Handshakes {
     }
 }
 
-/// Request identifiers of one loop: 32 hexadecimal digits. They are unique in practice but not
-/// secret, so a small generator with a seed from the system is enough.
+/// Makes request identifiers of 32 hexadecimal digits. They are unique in practice but not secret,
+/// so a small generator with a seed from the system is enough.
 struct RequestIDs {
     private var state: (UInt64, UInt64)
 
@@ -274,7 +276,7 @@ struct RequestIDs {
         state = (system.next(), system.next() | 1)
     }
 
-    /// Xoroshiro128+ of D. Blackman and S. Vigna.
+    /// Returns the next random number, by xoroshiro128+ of D. Blackman and S. Vigna.
     private mutating func next() -> UInt64 {
         func rotated(_ value: UInt64, _ by: UInt64) -> UInt64 { value << by | value >> (64 - by) }
         let (first, last) = state
@@ -283,7 +285,8 @@ struct RequestIDs {
         return first &+ last
     }
 
-    /// Lends the 32 ASCII bytes of a new identifier.
+    /// Calls `body` with the 32 ASCII bytes of a new identifier, which are valid only during the
+    /// call.
     mutating func withNext<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let words = (next(), next())
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
