@@ -3,8 +3,8 @@ import Glibc
 import HTTP
 import Text
 
-/// One request and its response, on the thread that calls `run`. libcurl calls back into this
-/// object during that call only.
+/// One request and its response. It blocks the thread that calls `run`, and libcurl calls back into
+/// this object only during that call.
 final class CurlTransfer {
     private let request: OutboundRequest
     private let policy: OutboundPolicy
@@ -35,16 +35,16 @@ final class CurlTransfer {
         return OutboundResponse(status: status, fields: AnswerHead.fields(of: head), body: body)
     }
 
-    /// Where a URL leads, as far as the URL itself says. libcurl parses it, so that the host that
-    /// is checked is the host that is connected to.
+    /// The server that a URL names. libcurl parses the URL both here and for the request, so the
+    /// host that is checked is the host that is connected to.
     struct Target {
         var isPlain: Bool
-        /// `nil` if the host is a name.
+        /// The address in the URL; `nil` if the URL has a host name.
         var address: IPAddress?
         var port: UInt16
 
-        /// Throws `invalidRequest` if the text is not a URL, has a user, or is plain http where the
-        /// policy forbids it.
+        /// Parses a URL. Throws `invalidRequest` if it is malformed, contains a user, or uses plain
+        /// http where the policy forbids it.
         init(_ text: String, _ policy: OutboundPolicy) throws(OutboundFailure) {
             guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = curl_url() else {
                 throw .invalidRequest
@@ -101,7 +101,7 @@ final class CurlTransfer {
             }
             let isLine = field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
             guard isToken, isLine, !field.name.isEmpty else { throw .invalidRequest }
-            // A name with a semicolon makes libcurl send an empty value.
+            // To send an empty value, libcurl needs a semicolon after the field's name.
             lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         return lines
@@ -127,7 +127,8 @@ final class CurlTransfer {
         object.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Returning fewer bytes than received makes libcurl abort.
+    /// Adds bytes to the body and returns their number. Returns 0 if the body becomes too large,
+    /// which makes libcurl abort.
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= policy.bodyLimit else {
             isTooLarge = true
@@ -138,7 +139,8 @@ final class CurlTransfer {
     }
 
     private func takeHead(_ bytes: UnsafeRawBufferPointer) -> Int {
-        // A new status line ends an interim response.
+        // A second status line means that the head so far was an interim response (1xx): discard
+        // it.
         if bytes.starts(with: "HTTP/".utf8) { head = [] }
         guard head.count + bytes.count <= OutboundPolicy.headLimit else {
             isTooLarge = true
@@ -179,22 +181,23 @@ final class CurlTransfer {
     }
 }
 
-/// One easy handle and the lists that it borrows; used by one thread and freed with it.
+/// One libcurl easy handle and the lists that it refers to. Only one thread uses it at a time.
 final class CurlHandle {
     let raw: UnsafeMutableRawPointer
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
 
-    /// libcurl requires this once, before any handle.
+    /// Whether libcurl's global initialisation succeeded. It must run once before any handle is
+    /// made.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// `nil` if libcurl is out of memory.
+    /// Makes a handle; `nil` if libcurl is out of memory.
     init?() {
         guard Self.isReady, let made = curl_easy_init() else { return nil }
         raw = made
         setDefaults()
     }
 
-    /// Resets all options and keeps open connections.
+    /// Resets all options but keeps open connections.
     func reset() {
         curl_easy_reset(raw)
         for list in lists { curl_slist_free_all(list) }
@@ -203,8 +206,8 @@ final class CurlHandle {
     }
 
     private func setDefaults() {
-        // Timeouts by signals would hit any thread, and a resolver that hangs must not block the
-        // worker beyond the deadline.
+        // A signal for a timeout could reach any thread, so use none. If name resolution hangs, do
+        // not wait for it beyond the deadline.
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROXY, "")
@@ -221,7 +224,7 @@ final class CurlHandle {
 
     func set(_ option: CURLoption, _ value: Int) { _ = gh_curl_long(raw, option, value) }
 
-    /// libcurl copies the text.
+    /// Sets an option; libcurl copies the text.
     func set(_ option: CURLoption, _ value: String) { _ = gh_curl_string(raw, option, value) }
 
     func set(_ option: CURLoption, _ lines: [String]) {
@@ -232,7 +235,7 @@ final class CurlHandle {
         _ = gh_curl_list(raw, option, list)
     }
 
-    /// The body of a request; libcurl copies it.
+    /// Sets the body of the request; libcurl copies it.
     func set(body: [UInt8]) {
         set(CURLOPT_POSTFIELDSIZE, body.count)
         if body.isEmpty {
@@ -250,7 +253,7 @@ final class CurlHandle {
         _ = gh_curl_function(raw, option, function)
     }
 
-    /// False if no time is left until `deadline`.
+    /// Sets libcurl's timeouts. Returns false if no time is left until `deadline`.
     func setTimeouts(until deadline: ContinuousClock.Instant, connecting: Duration) -> Bool {
         let left = Self.milliseconds(deadline - .now)
         guard left > 0 else { return false }
@@ -265,7 +268,7 @@ final class CurlHandle {
     }
 }
 
-/// The field lines of a response head, as libcurl passes them.
+/// Parses the field lines of a response head that libcurl has passed on.
 enum AnswerHead {
     static func fields(of head: [UInt8]) -> [Field] {
         head.split(separator: UInt8(ascii: "\n")).dropFirst().compactMap { line in

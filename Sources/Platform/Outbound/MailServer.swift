@@ -7,11 +7,14 @@ import Text
 
 /// Why the mail server did not accept a mail.
 package struct MailFailure: Error, Sendable {
-    /// A retry will not help: the server refused this mail (a code of 500 and above).
+    /// Whether a retry would be useless, because the server refused this mail for good (a code of
+    /// 500 or above, but not wrong credentials).
     package var isFinal: Bool
-    /// The server's last reply, or the obstacle, in one line without control characters.
+    /// The server's last reply, or the reason why there is none, in one line without control
+    /// characters.
     package var words: String
-    /// Only the server's last reply, in one line without control characters; `nil` if it gave none.
+    /// The server's last reply alone, in one line without control characters; `nil` if there was
+    /// none.
     package var reply: String?
 
     package init(isFinal: Bool, words: String, reply: String? = nil) {
@@ -21,12 +24,12 @@ package struct MailFailure: Error, Sendable {
     }
 }
 
-/// The SMTP server of the settings (RFC 5321): `smtp://` with STARTTLS, `smtps://`.
+/// The operator's SMTP server (RFC 5321): `smtp://` with STARTTLS, or `smtps://`.
 package final class MailServer: Sendable {
-    /// Concurrent mails, each over its own connection.
+    /// How many mails are sent at the same time, each over its own connection.
     package static let connections = 4
     package static let queueLimit = 64
-    /// For one mail, connecting included.
+    /// The most time for sending one mail, connecting included.
     package static let total: Duration = .seconds(30)
 
     private let url: String
@@ -34,11 +37,12 @@ package final class MailServer: Sendable {
     private let workers = WorkerPool(
         threads: MailServer.connections, queueLimit: MailServer.queueLimit)
 
-    /// Open connections, kept for the next mails.
+    /// Open connections that no mail uses now; the next mails reuse them.
     private let idle = Mutex<[IdleHandle]>([])
 
-    /// `url` may contain a user and a password, which are sent only under TLS, unless the server is
-    /// on this machine. `authorities` is PEM to trust instead of the system's.
+    /// Makes a client for the server at `url`. A user and a password in the URL are sent only under
+    /// TLS, unless the server is on this machine. `authorities` is PEM with the authorities to
+    /// trust instead of the system's.
     package init(url: String, authorities: String? = nil) {
         self.url = url
         self.authorities = authorities
@@ -67,21 +71,22 @@ package final class MailServer: Sendable {
 extension MailServer {
     package func closeIdle() { idle.withLock { $0 = [] } }
 
-    /// `@unchecked`: only the thread that took a handle out of the list uses it.
+    /// `@unchecked Sendable`: only the thread that has taken a handle out of the list uses it.
     private struct IdleHandle: @unchecked Sendable { let handle: CurlHandle }
 }
 
-/// One mail on the thread that calls `run`; libcurl calls back into it only during that call.
+/// The transfer of one mail. It blocks the thread that calls `run`, and libcurl calls back into it
+/// only during that call.
 private final class MailTransfer {
     private let from: String
     private let to: String
     private var rest: ArraySlice<UInt8>
-    /// The server's last refusing reply, its lines joined; what the server sends after it is
-    /// goodbye.
+    /// The last reply by which the server refused something, with its lines joined. What the server
+    /// sends after it does not matter.
     private var refusal: [UInt8] = []
-    /// Whether that reply has another line (`550-…`).
+    /// Whether the refusing reply continues on the next line (`550-…`).
     private var goesOn = false
-    /// How many bytes of a reply are kept.
+    /// How many bytes of a refusing reply are kept.
     private static let replyLimit = 2000
 
     init(_ message: MailMessage) {
@@ -94,7 +99,7 @@ private final class MailTransfer {
         prepare(url, authorities: authorities, handle)
         let code = curl_easy_perform(handle.raw)
         guard code != CURLE_OK else { return }
-        // Wrong credentials are a fault of the settings, which may be corrected meanwhile, so
+        // Wrong credentials (535) are a fault of the settings, which the operator may correct, so
         // retry.
         let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
         let reply = refusal.isEmpty ? nil : DisplayText.escaped(refusal, to: 300)
@@ -134,7 +139,8 @@ private final class MailTransfer {
         return piece.count
     }
 
-    /// A password without TLS is sent to this machine only.
+    /// Whether the connection must use TLS: the URL contains a user, and the server is not on this
+    /// machine.
     private static func needsTLS(_ text: String) -> Bool {
         guard let url = curl_url() else { return true }
         defer { curl_url_cleanup(url) }
@@ -155,7 +161,7 @@ private final class MailTransfer {
         else { return }
         var text = line[...]
         while let last = text.last, last == 0x0D || last == 0x0A { text = text.dropLast() }
-        // The code and its sign are repeated on each line.
+        // Each line repeats the reply code and the hyphen or space after it, so leave these out.
         refusal = goesOn ? refusal + [0x20] + text.dropFirst(4) : Array(text)
         refusal = Array(refusal.prefix(Self.replyLimit))
         goesOn = text.count > 3 && text[text.startIndex + 3] == UInt8(ascii: "-")
@@ -168,8 +174,8 @@ private final class MailTransfer {
     }
 }
 
-/// A mail with a plain and an HTML part, as bytes for SMTP (RFC 5322, 2045, 2047). No text can add
-/// a header line.
+/// A mail with a plain-text and an HTML part, and its bytes for SMTP (RFC 5322, 2045, 2047). None
+/// of its texts can add a header line.
 package struct MailMessage: Sendable {
     package var from: EmailAddress
     package var fromName: String
@@ -177,10 +183,10 @@ package struct MailMessage: Sendable {
     package var subject: String
     package var text: String
     package var html: String
-    /// The Message-ID: identifies a repeated delivery.
+    /// The id in the Message-ID header, by which a repeated delivery is recognised.
     package var id: UUID
     package var date: Timestamp
-    /// Where an undeliverable mail is returned (the envelope's sender); `nil` means `from`.
+    /// The envelope's sender, to which an undeliverable mail is returned; `nil` means `from`.
     package var returnPath: String?
 
     package init(
@@ -225,19 +231,19 @@ package struct MailMessage: Sendable {
         return Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// The local part as typed and the domain as A-labels: ASCII throughout, so no quoting is
-    /// needed.
+    /// Returns the local part as typed and the domain as A-labels. All of it is ASCII, so no
+    /// quoting is needed.
     package static func address(_ email: EmailAddress) -> String {
         let local = email.original.utf8.prefix { $0 != UInt8(ascii: "@") }
         return String(decoding: local, as: UTF8.self) + "@" + email.domain.ascii
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 +0000`
+    /// The date, as `Sun, 06 Nov 1994 08:49:37 +0000`.
     private var dateText: String {
         HTTPDate.text(date.microseconds / 1_000_000).dropLast(3) + "+0000"
     }
 
-    /// A display name: quoted if it is plain ASCII, else as encoded words.
+    /// Returns a display name: in quotes if it is plain ASCII, else as encoded words.
     private static func phrase(_ name: String) -> String {
         guard isPlain(name) else { return encoded(name) }
         let escaped = name.utf8.flatMap {
@@ -252,8 +258,8 @@ package struct MailMessage: Sendable {
             && !text.contains("=?")
     }
 
-    /// RFC 2047 encoded words, short enough for a line with its field name; none splits a
-    /// character.
+    /// Returns RFC 2047 encoded words. Each is short enough for a line that begins with the field's
+    /// name, and no character is split between two words.
     private static func encoded(_ text: String) -> String {
         if isPlain(text) { return text }
         var words: [String] = []
@@ -271,7 +277,7 @@ package struct MailMessage: Sendable {
     }
 
     private static func base64Lines(_ text: String) -> String {
-        // Base64 keeps line ends, and a mail's are CRLF.
+        // Base64 preserves line ends, and the line ends of a mail must be CRLF.
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             if byte == 0x0A, bytes.last != 0x0D { bytes.append(0x0D) }

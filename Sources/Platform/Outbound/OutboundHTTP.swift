@@ -3,13 +3,17 @@ import Runtime
 import Synchronization
 import Text
 
-/// An HTTP client for servers that tenants or operators configure: identity providers, collectors. Follows no
-/// redirects, uses no proxy from the environment, keeps no cookies and no connections.
+/// An HTTP client for servers that tenants or operators configure: identity providers and trace
+/// collectors. It follows no redirects, ignores proxies in the environment, and keeps no cookies
+/// and no connections.
 ///
-/// Each owner has few transfers at once, and fewer to one host. A host that times out is skipped
-/// for a while. So a host that stalls delays only the owner that configured it.
+/// An owner is the tenant that configured a server, or the platform. The number of simultaneous
+/// transfers is limited for each owner, and further for each of its hosts. A host that timed out
+/// several times is skipped for a while. So a host that stalls delays only the owner that
+/// configured it.
 package final class OutboundHTTP: Sendable {
-    /// The owner that configured the host, and the host: owners do not affect each other.
+    /// The owner that configured a host, and the host. The same host counts separately for each
+    /// owner.
     private struct Target: Hashable {
         var owner: UUID?
         var host: String
@@ -22,8 +26,9 @@ package final class OutboundHTTP: Sendable {
     private let targets = FairSlots<Target>(waitingLimit: OutboundPolicy.waitingLimit)
     private let breaker = CircuitBreaker<Target>()
 
-    /// `threads` is how many transfers there can be at once. `tenant` returns the tenant with this
-    /// slug, for the policy's allowances; `nil` if there is none, or if it cannot be known now.
+    /// Makes a client that runs at most `threads` transfers at once. `tenant` returns the tenant
+    /// with this slug, so that the policy's allowances can be applied; `nil` if there is none or it
+    /// cannot be looked up now.
     package init(
         policy: OutboundPolicy = OutboundPolicy(), threads: Int = OutboundPolicy.threads,
         tenant: @escaping @Sendable (_ slug: String) async -> UUID? = { _ in nil }
@@ -33,9 +38,9 @@ package final class OutboundHTTP: Sendable {
         workers = WorkerPool(threads: threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
-    /// `owner` is the tenant that configured the host; `nil` is the platform. `end` is an earlier
-    /// end than the policy's, for several calls that share one time limit. The limit of the waiting
-    /// request applies too.
+    /// Sends a request and returns the response. `owner` is the tenant that configured the host;
+    /// `nil` is the platform. The policy's time limit applies, and so do `end` (for several calls
+    /// that share one limit) and the limit of the request that waits for this call.
     package func send(
         _ request: OutboundRequest, for owner: UUID?, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
@@ -46,8 +51,8 @@ package final class OutboundHTTP: Sendable {
         guard !breaker.isOpen(target, at: .now) else { throw .suspended }
         let limits =
             owner == nil ? OutboundPolicy.platformTransfers : OutboundPolicy.tenantTransfers
-        // Take the host's slot first: waiting for a slow host then takes no slot from the owner's
-        // others.
+        // Wait for the host's slot before the owner's: while the call waits for a slow host, it
+        // does not use up a slot that the owner's other hosts need.
         guard await targets.enter(target, limit: limits.toHost) else { throw .busy }
         defer { targets.leave(target) }
         guard await owners.enter(owner, limit: limits.all) else { throw .busy }
@@ -58,7 +63,7 @@ package final class OutboundHTTP: Sendable {
     private func transfer(
         _ request: OutboundRequest, _ target: Target, until deadline: ContinuousClock.Instant
     ) async throws(OutboundFailure) -> OutboundResponse {
-        // The host may have stalled others while this call waited.
+        // The host may have timed out for other calls while this one waited for a slot.
         guard breaker.permits(target, at: .now) else { throw .suspended }
         let started = ContinuousClock.now
         guard started < deadline else { throw .busy }
@@ -70,7 +75,7 @@ package final class OutboundHTTP: Sendable {
         }
         guard let result else { throw .busy }
         if case .failure(.timedOut) = result {
-            // If the caller had hardly any time left, the timeout does not count against the host.
+            // If the caller had hardly any time left, the timeout is not the host's fault.
             if deadline - started >= policy.fairTime { breaker.timedOut(target, at: .now) }
         } else {
             breaker.succeeded(target)
@@ -78,9 +83,10 @@ package final class OutboundHTTP: Sendable {
         return try result.get()
     }
 
-    /// Whether a request of `owner` to this URL can be allowed: false if it is not a URL, if it is
-    /// plain http to another machine, or if its host is an inner address that the operator has not
-    /// opened. A host's name is resolved, and its addresses are checked, at each connection.
+    /// Whether the policy can allow a request of `owner` to this URL. Not if it is not a URL, if it
+    /// is plain http to another machine, or if its host is an internal address that the operator
+    /// has not allowed. A host name is not resolved here; its addresses are checked at each
+    /// connection.
     package func permits(_ url: String, for owner: UUID?) async -> Bool {
         let policy = await policy(for: owner)
         guard let target = try? CurlTransfer.Target(url, policy) else { return false }
@@ -88,7 +94,7 @@ package final class OutboundHTTP: Sendable {
         return policy.permits(address, port: target.port, isPlain: target.isPlain)
     }
 
-    /// The policy with only the allowances of this owner.
+    /// Returns the policy with only those allowances that apply to this owner.
     private func policy(for owner: UUID?) async -> OutboundPolicy {
         var own = policy
         own.allowances = []
@@ -103,8 +109,8 @@ package final class OutboundHTTP: Sendable {
         return own
     }
 
-    /// The host with its port, in lower case; the whole text if it is not a URL, which is refused
-    /// later.
+    /// Returns the host and port in lower case. Returns the whole text if it is not a URL; such a
+    /// request is refused later.
     private static func host(of url: String) -> String {
         var bytes = url.utf8[...]
         while let slash = bytes.firstIndex(of: UInt8(ascii: "/")) {
@@ -122,11 +128,11 @@ package final class OutboundHTTP: Sendable {
     }
 }
 
-/// A request to an external server.
+/// A request to a server outside this service.
 package struct OutboundRequest: Sendable {
     package var method: Method
-    /// An absolute URL with `https`, or with `http` where the policy permits it. A user, a password
-    /// and any other scheme are refused.
+    /// An absolute URL with `https`, or with `http` where the policy permits it. A URL with a user,
+    /// a password or another scheme is refused.
     package var url: String
     package var fields: [Field]
     package var body: [UInt8]
@@ -139,29 +145,30 @@ package struct OutboundRequest: Sendable {
     }
 }
 
-/// A whole response, whatever its status; redirects are not followed.
+/// A whole response with any status; redirects are not followed.
 package struct OutboundResponse: Sendable {
     package var status: Int
-    /// Names in lower case, in the order of the response.
+    /// The header fields with names in lower case, in the order of the response.
     package var fields: [Field]
     package var body: [UInt8]
 
-    /// The first value of a field; `name` in lower case.
+    /// Returns the first value of a field. `name` must be in lower case.
     package func first(_ name: String) -> String? {
         fields.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 }
 
-/// Why there is no response.
+/// Why a request has no response.
 package enum OutboundFailure: String, Error, Sendable {
-    /// Not an absolute URL of a permitted scheme, or a header field with a line break.
+    /// The URL is not absolute or has a scheme that is not permitted, or a header field contains a
+    /// line break.
     case invalidRequest
-    /// The name leads only to addresses that are not public.
+    /// The policy allows none of the host's addresses.
     case refusedAddress
     case unresolved
     /// There was no connection, or it broke before the response was complete.
     case unreachable
-    /// The certificate does not prove the name, or the handshake failed.
+    /// The certificate does not match the name or is not trusted, or the TLS handshake failed.
     case untrusted
     case timedOut
     /// The head or the body exceeds the limit.
@@ -173,8 +180,8 @@ package enum OutboundFailure: String, Error, Sendable {
     /// The host timed out several times in a row; it is tried again later.
     case suspended
 
-    /// The fault as the owner who configured the host sees it. It does not disclose whether a name
-    /// of the internal network exists.
+    /// The failure's name as the owner who configured the host may see it. It does not disclose
+    /// whether a name of the internal network exists.
     package var told: String {
         switch self {
         case .unresolved, .refusedAddress, .unreachable: "unreachable"
@@ -183,12 +190,13 @@ package enum OutboundFailure: String, Error, Sendable {
     }
 }
 
-/// Stops calls to a key that times out: after `threshold` timeouts in a row, calls fail at once;
-/// after `pause`, one call tries again.
+/// Stops calls to a key (such as a host) that times out. After `threshold` timeouts in a row, calls
+/// fail at once. After `pause`, one call is let through as a trial.
 final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     static var threshold: Int { 3 }
     static var pause: Duration { .seconds(10) }
-    /// Beyond this number the key that failed longest ago is dropped.
+    /// The most keys that are remembered. Beyond this, the key whose last failure is the oldest is
+    /// forgotten.
     static var keyLimit: Int { 1024 }
 
     private struct State {
@@ -199,7 +207,7 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
 
     private let states = Mutex<[Key: State]>([:])
 
-    /// Whether a call would be refused now, so that it need not wait for a slot.
+    /// Whether a call would be refused now, so that it need not even wait for a slot.
     func isOpen(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
         states.withLock { states in
             guard let state = states[key], state.failures >= Self.threshold else { return false }
@@ -207,11 +215,11 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Whether a call may be made now. Report its result with `succeeded` or `timedOut`.
+    /// Whether a call may be made now. Report how it ended with `succeeded` or `timedOut`.
     func permits(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
         states.withLock { states in
             guard let state = states[key], state.failures >= Self.threshold else { return true }
-            // A trial that never reported its end has expired too.
+            // A trial whose end was never reported counts as over after twice the pause.
             guard now - state.failedAt >= (state.isTrying ? Self.pause * 2 : Self.pause) else {
                 return false
             }
@@ -220,7 +228,7 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Call after any response, refusals included.
+    /// Forgets the failures of a key. Call it after any response, even if it refuses the request.
     func succeeded(_ key: Key) { states.withLock { _ = $0.removeValue(forKey: key) } }
 
     func timedOut(_ key: Key, at now: ContinuousClock.Instant) {

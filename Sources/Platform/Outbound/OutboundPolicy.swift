@@ -1,16 +1,17 @@
 import Text
 
-/// An inner address that the operator of the server opened for requests: an address or a block,
-/// with one port or with all.
+/// An internal address, or block of addresses, that the operator has allowed requests to reach, on
+/// one port or on all.
 package struct OutboundAllowance: Sendable, Equatable {
-    /// The tenant whose own hosts may have such an address; `nil` is for the platform's hosts only.
+    /// The slug of the tenant whose hosts may have such an address; `nil` if only the platform's
+    /// hosts may.
     package var slug: String?
     package var range: IPRange
-    /// `nil` is for every port.
+    /// The allowed port; `nil` for every port.
     package var port: UInt16?
 
-    /// `10.0.0.5:443`, `10.1.0.0/24`, `[fd00::5]:443` or `fd00::/8`, each with `slug=` in front for
-    /// one tenant; `nil` if the text is none of these.
+    /// Parses `10.0.0.5:443`, `10.1.0.0/24`, `[fd00::5]:443` or `fd00::/8`. For one tenant, `slug=`
+    /// precedes it. `nil` if the text has none of these forms.
     package init?(_ text: some StringProtocol) {
         var rest = Substring(text)
         if let sign = rest.firstIndex(of: "=") {
@@ -18,7 +19,7 @@ package struct OutboundAllowance: Sendable, Equatable {
             slug = String(rest[..<sign])
             rest = rest[rest.index(after: sign)...]
         }
-        // One colon precedes a port; several colons without brackets belong to an address.
+        // A single colon precedes a port; several colons without brackets are an IPv6 address.
         let colons = rest.utf8.count { $0 == UInt8(ascii: ":") }
         if let end = rest.firstIndex(of: "]"), rest.first == "[" {
             let tail = rest[rest.index(after: end)...]
@@ -32,7 +33,7 @@ package struct OutboundAllowance: Sendable, Equatable {
         self.range = range
     }
 
-    /// `:443`
+    /// Reads `:443` into `port`. Returns false if the text is not a port.
     private static func take(_ text: Substring, _ port: inout UInt16?) -> Bool {
         guard text.first == ":", text.dropFirst().utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = UInt16(text.dropFirst()), number > 0
@@ -46,40 +47,41 @@ package struct OutboundAllowance: Sendable, Equatable {
     }
 }
 
-/// Limits of one call, and which addresses it may reach.
+/// The limits of one call, and which addresses it may reach.
 package struct OutboundPolicy: Sendable {
-    /// Bytes of a response body; more fails.
+    /// The most bytes of a response body; a larger one fails the call.
     package static let bodyLimit = 256 * 1024
-    /// Bytes of a response head; more fails.
+    /// The most bytes of a response head; a larger one fails the call.
     package static let headLimit = 32 * 1024
-    /// More threads than a few stalling owners can occupy.
+    /// The number of threads for transfers: more than a few owners with stalling hosts can occupy.
     package static let threads = 24
-    /// How many calls of all owners may wait for a thread.
+    /// How many calls may wait for a thread, over all owners.
     package static let queueLimit = 64
     package static let tenantTransfers = (all: 2, toHost: 2)
-    /// The limit for the platform, whose providers all tenants use.
+    /// The limits for the platform, whose identity providers all tenants use.
     package static let platformTransfers = (all: 8, toHost: 4)
-    /// How many calls of one owner, and of one owner to one host, may wait for a slot.
+    /// How many calls may wait for a slot of one owner, and how many for a slot of one of its
+    /// hosts.
     package static let waitingLimit = 32
 
-    /// From the call to the complete response, waiting for a thread included.
+    /// The most time from the call to the complete response, including the wait for a thread.
     package var total: Duration = .seconds(5)
-    /// Limit for name look-up, connection and TLS handshake.
+    /// The most time for name look-up, connection and TLS handshake.
     package var connecting: Duration = .seconds(3)
-    /// A host that does not respond within this time has timed out. If less was left, the caller
-    /// had no time.
+    /// The time that a host must have had before a timeout counts against it. If the caller had
+    /// less time left, the timeout is not the host's fault.
     var fairTime: Duration { min(.seconds(1), total / 2) }
-    /// Bytes.
+    /// The most bytes of a response body.
     package var bodyLimit = OutboundPolicy.bodyLimit
-    /// Allows 127.0.0.0/8 and ::1, there also over plain http: for a provider on this machine
-    /// during development.
+    /// Whether 127.0.0.0/8 and ::1 are allowed, also over plain http. For an identity provider on
+    /// this machine during development.
     package var allowsLoopback: Bool
-    /// Allows any address, also over plain http: for a host that the operator configured, who reaches
-    /// the inner network anyway.
+    /// Whether any address is allowed, also over plain http. For hosts of the operator, who can
+    /// reach the internal network anyway.
     package var allowsAnyAddress = false
-    /// Inner addresses that requests may reach over https all the same.
+    /// The internal addresses that requests may nevertheless reach, over https only.
     package var allowances: [OutboundAllowance] = []
-    /// PEM of the authorities to trust; `nil` for the system's.
+    /// PEM of the certificate authorities to trust; `nil` to trust the system's.
     package var authorities: String?
 
     package init(allowsLoopback: Bool = false, authorities: String? = nil) {
@@ -87,15 +89,16 @@ package struct OutboundPolicy: Sendable {
         self.authorities = authorities
     }
 
-    /// For hosts that the operator configured.
+    /// The policy for hosts that the operator configured.
     package static var ofOperator: OutboundPolicy {
         var policy = OutboundPolicy()
         policy.allowsAnyAddress = true
         return policy
     }
 
-    /// Whether a connection to this address is allowed. Checked for each address at connection
-    /// time, so that a name that changes between look-up and use gains nothing.
+    /// Whether a connection to this address is allowed. Each address is checked when it is
+    /// connected to, so it does not help an attacker if a name changes its addresses after a
+    /// look-up.
     func permits(_ address: IPAddress, port: UInt16, isPlain: Bool) -> Bool {
         if allowsAnyAddress { return true }
         if address.isLoopback, allowsLoopback { return true }

@@ -2,9 +2,9 @@ import CResolv
 import Runtime
 import Text
 
-/// Looks up TXT records with the system's name servers or a given one.
+/// Looks up TXT records, with the system's name servers or with a given server.
 package final class TXTResolver: Sendable {
-    /// A name server instead of those of `/etc/resolv.conf`.
+    /// A name server to use instead of those of `/etc/resolv.conf`.
     package struct Server: Sendable {
         package var address: IPAddress
         package var port: UInt16
@@ -15,23 +15,24 @@ package final class TXTResolver: Sendable {
         }
     }
 
-    /// Raw values appear in the log.
+    /// Why a look-up failed. The raw values appear in the log.
     package enum Failure: String, Error, Sendable {
-        /// No server responded in time, or all failed.
+        /// No name server responded in time, or all of them failed.
         case unavailable
-        /// The response is malformed by RFC 1035.
+        /// The response is malformed according to RFC 1035.
         case malformed
         case busy
     }
 
-    /// Each thread waits for one look-up at a time.
+    /// The number of threads; each performs one look-up at a time.
     package static let threads = 8
-    /// How many look-ups of all owners may wait for a thread.
+    /// How many look-ups may wait for a thread, over all owners.
     package static let queueLimit = 32
-    /// Concurrent look-ups of one owner, and how many more may wait.
+    /// How many look-ups of one owner run at once. `waitingLimit` is how many more of them may
+    /// wait.
     package static let questionsOfOwner = 2
     package static let waitingLimit = 4
-    /// Seconds for each of two attempts.
+    /// The timeout of an attempt in seconds; each look-up makes two attempts.
     private static let patience: Int32 = 2
     private static let answerLimit = 65_535
 
@@ -40,12 +41,12 @@ package final class TXTResolver: Sendable {
     private let owners = FairSlots<UUID?>(waitingLimit: TXTResolver.waitingLimit)
     private let server: Server?
 
-    /// If `server` is `nil`, the name servers of `/etc/resolv.conf` are asked.
+    /// Makes a resolver. If `server` is `nil`, it asks the name servers of `/etc/resolv.conf`.
     package init(server: Server? = nil) { self.server = server }
 
-    /// Each record as one text; empty if the name has none or does not exist. `name` is an A-label
-    /// name without a trailing dot. `owner` is the tenant that configured it; `nil` is the
-    /// platform.
+    /// Returns the TXT records of a name, each as one text; empty if the name has none or does not
+    /// exist. `name` consists of A-labels, without a trailing dot. `owner` is the tenant that
+    /// configured the name; `nil` is the platform.
     package func records(of name: String, for owner: UUID?) async throws(Failure) -> [String] {
         let server = server
         guard await owners.enter(owner, limit: Self.questionsOfOwner) else { throw .busy }
@@ -73,12 +74,12 @@ package final class TXTResolver: Sendable {
     }
 }
 
-/// Reads the TXT records out of a DNS message (RFC 1035 section 4), every length checked.
+/// Reads the TXT records of a DNS message (RFC 1035 section 4). Every length is checked.
 enum TXTAnswer {
     static let recordLimit = 64
 
-    /// `nil` if the message is malformed. The strings of one record are joined; records that are
-    /// not UTF-8 are left out.
+    /// Returns the TXT records of a message; `nil` if it is malformed. The strings of one record
+    /// are joined. Records that are not UTF-8 are omitted.
     static func records(in message: ArraySlice<UInt8>) -> [String]? {
         var reader = Reader(bytes: Array(message))
         guard reader.skip(4), let questions = reader.number(), let answers = reader.number(),
@@ -92,7 +93,7 @@ enum TXTAnswer {
             guard reader.skipName(), let type = reader.number(), let space = reader.number(),
                 reader.skip(4), let length = reader.number(), let data = reader.take(length)
             else { return nil }
-            // A CNAME in the response accompanies the records that it leads to.
+            // Skip records of other types, such as the CNAME that leads to the TXT records.
             guard type == 16, space == 1 else { continue }
             guard let text = joined(data) else { return nil }
             if let text = String(validating: text, as: UTF8.self), found.count < recordLimit {
@@ -128,7 +129,8 @@ enum TXTAnswer {
 
         mutating func number() -> Int? { take(2).map { $0.reduce(0) { $0 << 8 | Int($1) } } }
 
-        /// Labels up to the root, or a pointer, which ends a name; it is not followed.
+        /// Skips a name: labels up to the root, or up to a compression pointer, which ends the name
+        /// and is not followed. Returns false if it is malformed.
         mutating func skipName() -> Bool {
             while let length = take(1)?.first {
                 if length == 0 { return true }

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// How many connections the pools of one process may have open together.
+/// The most connections that the pools of one process may have open in total.
 ///
-/// A pool opens its reserved connections without asking, so that none starves; the rest is lent on
-/// demand, and shared evenly while several pools need more.
+/// Each pool may always open the connections that are reserved for it, so that no pool is left
+/// without any. The spare ones are lent on demand, and are shared evenly while several pools need
+/// more.
 package final class ConnectionBudget: Sendable {
     private struct Wish {
         var pool: ObjectIdentifier
-        /// How much the pool has borrowed.
+        /// How many connections the waiting pool has borrowed.
         var borrowed: Int
         var call: @Sendable () -> Void
     }
@@ -18,16 +19,16 @@ package final class ConnectionBudget: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Whether a pool waits for a connection to be returned; read without the lock.
+    /// Whether a pool waits for a connection to be returned. It is read without the lock.
     private let isWanted = Atomic<Bool>(false)
 
-    /// `spare` is the number of connections that are reserved for no pool.
+    /// Makes a budget. `spare` is the number of connections that are not reserved for any pool.
     package init(spare: Int) { state = Mutex(State(spare: max(0, spare))) }
 
-    /// How many connections may be borrowed now.
+    /// How many more connections can be borrowed now.
     package var spare: Int { state.withLock { $0.spare } }
 
-    /// Borrows a connection if more than `leaving` are left.
+    /// Borrows a connection if more than `rest` are left to borrow. Returns whether it did.
     func borrow(leaving rest: Int = 0) -> Bool {
         state.withLock { state in
             guard state.spare > rest else { return false }
@@ -36,7 +37,7 @@ package final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Returns a connection and notifies the pool that has waited longest.
+    /// Returns a borrowed connection and notifies the pool that has waited longest.
     func giveBack() {
         let wish = state.withLock { state -> Wish? in
             state.spare += 1
@@ -47,7 +48,7 @@ package final class ConnectionBudget: Sendable {
         wish?.call()
     }
 
-    /// Asks to be called when a connection is returned; a pool waits at most once.
+    /// Calls `call` when a connection is returned. Each pool can wait only once at a time.
     func wish(for pool: AnyObject, borrowed: Int, _ call: @escaping @Sendable () -> Void) {
         let id = ObjectIdentifier(pool)
         state.withLock { state in
@@ -57,8 +58,8 @@ package final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Whether a pool should return a borrowed connection: another pool waits, and this one does
-    /// not need it or has at least two more than that one.
+    /// Whether a pool should return a borrowed connection now: another pool waits for one, and this
+    /// pool is idle or has borrowed at least two more than that pool.
     func shouldGiveBack(_ pool: AnyObject, borrowed: Int, isIdle: Bool) -> Bool {
         guard isWanted.load(ordering: .relaxed), borrowed > 0 else { return false }
         let id = ObjectIdentifier(pool)
@@ -69,13 +70,15 @@ package final class ConnectionBudget: Sendable {
     }
 }
 
-/// How a process divides its connections among its pools: the reserved ones of each, by loop.
+/// How a process divides its connections among its pools: for each role, the number of connections
+/// that are reserved on each loop.
 package struct ConnectionPlan: Sendable, Equatable {
-    /// The fewest connections that a process can work with: one that listens; on one loop, two of
-    /// the app's role, one for look-ups and one of the platform's role; and one to lend.
+    /// The fewest connections that a process can work with: one for LISTEN, two of the app's role,
+    /// one for look-ups, one of the platform's role, and one to lend.
     package static let least = 6
 
-    /// Connections of the app's role: a reader and a writer for each loop that has any.
+    /// Connections of the app's role by loop: a reader and a writer, or 0. A loop with 0 uses
+    /// another loop's.
     package var app: [Int]
     /// Connections for hash look-ups, by loop; a loop with 0 uses another loop's.
     package var lookups: [Int]
@@ -83,11 +86,12 @@ package struct ConnectionPlan: Sendable, Equatable {
     package var platform: [Int]
     package var spare: Int
 
-    /// The default limit of a process with this number of loops.
+    /// Returns the default limit of a process with this number of loops.
     package static func standard(loops: Int) -> Int { max(least, 4 * loops + 4) }
 
-    /// `limit` counts all connections of the process, the listening one included; it is at least
-    /// `least`. A loop without connections of a role uses another loop's.
+    /// Divides `limit` connections, which include the one for LISTEN; a limit below `least` counts
+    /// as `least`. If there are too few for all loops, the first loop is served first. What is left
+    /// can be lent.
     package init(limit: Int, loops: Int) {
         let loops = max(1, loops)
         var left = max(Self.least, limit) - 1

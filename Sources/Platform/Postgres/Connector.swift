@@ -2,12 +2,12 @@ import CPostgres
 import Glibc
 import Runtime
 
-/// Opens connections, each on its own thread: libpq's handshake is non-blocking, but its name
-/// resolution is not, and neither may block a loop.
+/// Opens each connection on a thread of its own. libpq can perform the handshake without blocking,
+/// but not the name resolution, which must not block a loop.
 struct Connector: Sendable {
     let configuration: PostgresConfiguration
 
-    /// Calls back on the loop with the established connection, or the cause of the failure.
+    /// Opens a connection and calls `done` on the loop with it, or with the cause of the failure.
     func connect(
         on loop: EventLoop,
         _ done: @escaping @Sendable (Result<Established, ConnectFailure>) -> Void
@@ -15,8 +15,8 @@ struct Connector: Sendable {
         let attempt = Attempt(connector: self, loop: loop, done: done)
         let context = Unmanaged.passRetained(attempt).toOpaque()
         var thread = pthread_t()
-        // Not by its initialiser, which belongs to the C module that the compiler happens to load
-        // first.
+        // Memory is allocated instead of calling the type's initialiser. That initialiser belongs
+        // to whichever C module the compiler happens to load first.
         let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
         defer { attributes.deallocate() }
         pthread_attr_init(attributes)
@@ -43,7 +43,8 @@ struct ConnectFailure: Error, Sendable {
 
 /// A newly opened connection.
 ///
-/// `@unchecked Sendable`: handed from the thread that opened it to the thread that takes it.
+/// `@unchecked Sendable`: the thread that opened it gives it to the thread that takes it, and then
+/// no longer uses it.
 final class Established: @unchecked Sendable {
     private var handle: OpaquePointer?
     /// Whether the database spreads tenants over several servers.
@@ -97,8 +98,9 @@ private final class Attempt: Sendable {
         loop.perform { done(result) }
     }
 
-    /// Whether the database has Citus; `nil` if it did not say. A distributed database that is
-    /// taken for a plain one would not pass the tenant on to its servers.
+    /// Whether the database has Citus; `nil` if that could not be found out. A connection must not
+    /// treat a distributed database as a plain one: the tenant would not be passed on to the other
+    /// servers.
     private static func isDistributed(_ handle: OpaquePointer) -> Bool? {
         let answer = PQexec(
             handle, "SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'")
@@ -109,7 +111,7 @@ private final class Attempt: Sendable {
 }
 
 extension Conninfo {
-    /// What the conninfo of a configuration may override.
+    /// Returns the connection settings that the conninfo of a configuration may override.
     static func defaults(of configuration: PostgresConfiguration) -> [(String, String)] {
         [
             ("application_name", configuration.applicationName),
@@ -125,8 +127,8 @@ extension Conninfo {
                     + " -c lock_timeout=\(configuration.lockTimeout)"
                     + " -c idle_in_transaction_session_timeout="
                     + "\(configuration.idleInTransactionTimeout) -c TimeZone=UTC"
-                    // Citus passes SET LOCAL app.tenant on to the tenant's server; without Citus,
-                    // nothing reads this setting.
+                    // With Citus, this makes the coordinator pass SET LOCAL app.tenant on to the
+                    // tenant's server. Without Citus, the setting has no effect.
                     + " -c citus.propagate_set_commands=local"
                     + " -c plan_cache_mode=\(configuration.planCacheMode)"
             ),
@@ -134,9 +136,10 @@ extension Conninfo {
     }
 }
 
-/// Blocking connections; never called on a loop.
+/// Opens blocking connections, and edits connection strings. Never call it on a loop.
 package enum Conninfo {
-    /// Why this role cannot connect, as libpq reports it without passwords; `nil` if it can.
+    /// Returns why a connection fails, as libpq reports it but without passwords; `nil` if it
+    /// succeeds.
     package static func fault(_ conninfo: String) -> String? {
         let defaults = [("application_name", "gatehouse"), ("connect_timeout", "5")]
         switch connect(conninfo, defaults: defaults) {
@@ -149,8 +152,8 @@ package enum Conninfo {
         }
     }
 
-    /// The conninfo with one more keyword. It takes precedence, except that the `options` of a URL
-    /// are joined. `value` must need no escaping inside quotes.
+    /// Returns the conninfo with one more keyword, which takes precedence; but the `options` of a
+    /// URL are joined with the new ones. Quotes must not require `value` to be escaped.
     package static func adding(_ conninfo: String, _ keyword: String, _ value: String) -> String {
         guard conninfo.utf8.starts(with: "postgres".utf8) else {
             return conninfo + " \(keyword)='\(value)'"
@@ -171,8 +174,9 @@ package enum Conninfo {
         return conninfo + (conninfo.contains("?") ? "&" : "?") + "\(keyword)=\(escaped)"
     }
 
-    /// libpq's environment variables for a program that connects in the same way. Every user of the
-    /// machine can read a program's arguments, but only the program's own user its environment.
+    /// Returns libpq's environment variables for a program that is to connect in the same way.
+    /// Every user of the machine can read a program's arguments, but only the program's own user
+    /// can read its environment.
     package static func environment(
         _ conninfo: String
     ) throws(PostgresError) -> [String: String] {
@@ -191,13 +195,14 @@ package enum Conninfo {
         return environment
     }
 
-    /// The conninfo's own settings override the defaults, except that `options` are joined.
+    /// Opens a connection. The conninfo's own settings override the defaults, except that `options`
+    /// are joined.
     static func connect(
         _ conninfo: String, defaults: [(String, String)]
     ) -> Result<OpaquePointer, ConnectFailure> {
         var message: UnsafeMutablePointer<CChar>?
         guard let parsed = PQconninfoParse(conninfo, &message) else {
-            // The message could quote the password.
+            // Leave out the message, because it could quote the password.
             PQfreemem(message)
             return .failure(ConnectFailure(cause: "the connection string cannot be read"))
         }
@@ -232,11 +237,12 @@ package enum Conninfo {
     }
 }
 
-/// The pauses between attempts to connect: 50 ms, doubled up to a second.
+/// The pauses between attempts to connect: 50 ms at first, then doubled each time, up to one
+/// second.
 struct Backoff {
     private var milliseconds: Int64 = 50
 
-    /// Nanoseconds to wait after one more failure.
+    /// Returns the nanoseconds to wait after one more failure.
     mutating func next() -> Int64 {
         defer { milliseconds = min(1000, milliseconds * 2) }
         return milliseconds * 1_000_000

@@ -1,21 +1,22 @@
 import Glibc
 
-/// The migrations of before 1.0.0-rc.1, which were folded into fewer files. `folded/ledger` lists
-/// them: `# commit` and the commit that has their texts, then a line for each file with its SHA-256
-/// and its name. A database with all of them is what the files after the fold make.
+/// The migrations from before 1.0.0-rc.1, which were merged ("folded") into fewer files. The file
+/// `folded/ledger` lists them: first `# commit` and the commit that has their texts, then a line
+/// for each file with its SHA-256 and its name. A database to which all of them were applied has
+/// the same schema as one made by the new files.
 struct FoldedChain {
     static let folder = "folded/"
-    /// The number of the last file into which the chain was folded.
+    /// The number of the last of the files into which the old chain was merged.
     static let lastFile = "0016"
 
-    /// The last file of the chain. Its text is in the folder too, because a database that lacks
-    /// nothing but this file is taken over as well.
+    /// The name of the last file of the old chain. Its text is also in the folder, because a
+    /// database that lacks only this file can still be taken over.
     let last: String
     private let commit: String
-    /// In the order of their names; those for a distributed database come last.
+    /// The old files in the order of their names; those for a distributed database come last.
     private let files: [Migrator.Applied]
 
-    /// `nil` if the folder of migrations has no such list.
+    /// Reads the ledger; `nil` if the folder of migrations has none.
     init?(in directory: String) throws(MigrationError) {
         let path = "\(directory)/\(Self.folder)ledger"
         guard access(path, F_OK) == 0 else { return nil }
@@ -27,14 +28,14 @@ struct FoldedChain {
         last = files.last { !Self.isDistributed($0) }?.name ?? ""
     }
 
-    /// Whether a file of the chain was applied to the database.
+    /// Whether any file of the old chain was applied to the database.
     func made(_ applied: [String: Migrator.Applied]) -> Bool {
         let checksums = Set(files.map(\.checksum))
         return applied.values.contains { checksums.contains($0.checksum) }
     }
 
-    /// Refuses a database that has another file than the chain, or not all of its files. A
-    /// distributed database needs those for one, too.
+    /// Throws unless the database has all files of the old chain (the last may be missing) and no
+    /// others. A distributed database also needs the files for distributed databases.
     func require(_ applied: [String: Migrator.Applied]) throws(MigrationError) {
         let known = Dictionary(uniqueKeysWithValues: files.map { ($0.name, $0.checksum) })
         let found = applied.values.sorted { $0.name < $1.name }

@@ -2,27 +2,27 @@ import Runtime
 import Synchronization
 import Text
 
-/// Finds rows by tenant and hash for many callers: the look-ups of one loop cycle become one
-/// statement. With one statement for each, both sides would spend most of the time describing the
-/// same columns again.
+/// Finds rows by tenant and hash for many callers. The look-ups of one loop cycle are combined into
+/// one statement: with a statement for each, client and server would spend most of their time
+/// describing the same columns again.
 package final class HashLookUp: Sendable {
-    /// Receives the row, or nil if no row has the tenant and the hash; runs on the caller's loop if
-    /// it has one.
+    /// Receives the row, or `nil` if no row has the tenant and the hash. It runs on the caller's
+    /// loop if the caller is on one.
     package typealias Finish = (Result<Row?, PostgresError>) -> Void
 
-    /// The most look-ups in one statement.
+    /// The most look-ups that are combined into one statement.
     package static let limit = 256
 
     private let postgres: Postgres
     private let text: String
-    /// The statement for one tenant, for a database of several servers, where no statement finds
-    /// rows of several tenants by a key.
+    /// The statement for a single tenant, used if the database spreads tenants over several
+    /// servers: there, no statement can find rows of several tenants by key.
     private let textOfTenant: String
-    /// One for each pool, in the order of the pools.
+    /// The collected look-ups of each pool, in the order of the pools.
     private let batches: [Batch]
 
-    /// Reads `columns` of the one row of `table` with the tenant and the `hash` (a `bytea` column,
-    /// unique within the tenant). All three are trusted as SQL.
+    /// Makes a look-up that reads `columns` of the row of `table` with the tenant and the `hash` (a
+    /// `bytea` column, unique within the tenant). All three texts are trusted as SQL.
     package init(_ postgres: Postgres, columns: String, of table: String, by hash: String) {
         self.postgres = postgres
         text = """
@@ -38,8 +38,8 @@ package final class HashLookUp: Sendable {
         batches = postgres.pools.map { _ in Batch() }
     }
 
-    /// Like `Postgres.read` with a callback: the result is `nil` if there is no such row. The
-    /// columns are those of `init`, counted from 0.
+    /// Finds one row and calls `finish` as `Postgres.read` does. The row has the columns of `init`,
+    /// counted from 0.
     package func find(
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, then finish: @escaping Finish
     ) {
@@ -72,7 +72,8 @@ package final class HashLookUp: Sendable {
         schedule(batch, pool)
     }
 
-    /// `@unchecked Sendable`: made by the caller, then handed to the loop and touched only there.
+    /// One look-up. `@unchecked Sendable`: the caller makes it and then passes it to the loop,
+    /// which alone uses it.
     private struct Question: @unchecked Sendable {
         let tenant: UUID
         let hash: [UInt8]
@@ -80,7 +81,7 @@ package final class HashLookUp: Sendable {
     }
 }
 
-/// The look-ups that wait to be sent.
+/// Collects the look-ups that are to be sent.
 extension HashLookUp {
     private struct Questions {
         var tenants = BoundArray(of: TypeOID.uuid, in: TypeOID.uuidArray)
@@ -98,24 +99,25 @@ extension HashLookUp {
         }
     }
 
-    /// Those of one pool. `@unchecked Sendable`: touched on its loop only.
+    /// The look-ups of one pool. `@unchecked Sendable`: used only on the pool's loop.
     private final class Batch: @unchecked Sendable {
         var ofAll = Questions()
         var ofTenants: [UUID: Questions] = [:]
-        /// Whether it will be sent at the end of this cycle.
+        /// Whether it is already registered to be sent at the end of this cycle.
         var isAwaited = false
-        /// Statements for any tenants that the server has not answered. While there are any, new
-        /// look-ups gather.
+        /// How many statements for all tenants the server has not answered yet. While there are
+        /// any, new look-ups are collected instead of sent.
         var inFlight = 0
     }
 }
 
-/// Decides when questions become statements, and hands out the answers.
+/// Sends the collected look-ups as statements, and gives each caller its row.
 extension HashLookUp {
-    /// While the server works on a statement, the next look-ups gather. Each loop asks it over one
-    /// connection, so they would have to wait there; as one statement they cost the server half as
-    /// much. The price is that a look-up to a distant server may only begin when another comes
-    /// back. Nothing gathers for a server that is away.
+    /// Arranges for the collected look-ups to be sent at the end of the cycle, unless the server is
+    /// still working on an earlier statement. Each loop uses one connection, where they would have
+    /// to wait anyway, and combined they cost the server half as much. The price is that with a
+    /// distant server a look-up may wait a round trip before it is sent. If no connection is open,
+    /// look-ups do not wait for an earlier one.
     private func schedule(_ batch: Batch, _ pool: Pool) {
         let isWaiting =
             batch.inFlight > 0 && pool.openReaders.load(ordering: .relaxed) > 0
@@ -130,9 +132,10 @@ extension HashLookUp {
     }
 
     private func sendAll(_ batch: Batch, _ pool: Pool) {
-        // They were sent already, at the limit.
+        // Nothing is left: the batch was full and therefore sent earlier.
         guard !batch.ofAll.finishes.isEmpty else { return }
-        // A refusal comes at once, and a refused caller may ask again.
+        // Empty the batch first: a refusal comes at once, and the refused caller may add a new
+        // look-up.
         let questions = batch.ofAll
         batch.ofAll = Questions()
         var sql = SQL(raw: text)
@@ -160,13 +163,14 @@ extension HashLookUp {
         }
     }
 
-    /// `numbers` reads from a row's last column which questions the row answers, counted from 1.
+    /// Calls each `finish` with its row. `numbers` reads from the last column of a row which
+    /// look-ups the row answers, counted from 1.
     private func finish(
         _ finishes: [Finish], _ answer: Result<Rows, PostgresError>,
         numbers: (Row, Int) throws(PostgresError) -> [Int64]
     ) {
         do throws(PostgresError) {
-            // The rows arrive in any order, and missing rows are left out.
+            // The rows arrive in any order, and there is none for a look-up that found nothing.
             var found = [Row?](repeating: nil, count: finishes.count)
             for row in try answer.get() {
                 for number in try numbers(row, row.columnCount - 1) {

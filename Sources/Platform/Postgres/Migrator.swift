@@ -1,49 +1,50 @@
 import CPostgres
 import Glibc
 
-/// Why the schema could not be brought up to date; `name` is the file or the step.
+/// Why the schema could not be brought up to date.
 package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A migration's file name, or a step such as `connect` and `lock`.
     package let name: String
-    /// The server's message or the defect of the file; holds no connection string.
+    /// The server's message, or what is wrong with the file. It contains no connection string.
     package let reason: String
-    /// The server's code, if it refused a statement.
+    /// The server's error code; `nil` if the server refused no statement.
     var sqlstate: String?
 
     /// One line for the log and standard error.
     package var description: String { "migration \(name): \(reason)" }
 }
 
-/// Applies `NNNN_name.sql` files in order, each once, each in its own transaction. Records each
-/// file's SHA-256; stops if an applied file was changed or is missing. Synchronous: not for an
-/// event loop.
+/// Applies the files `NNNN_name.sql` in order, each once and in its own transaction. Records the
+/// SHA-256 of each file. Stops if a file that was applied has changed or is missing. It blocks, so
+/// do not call it on an event loop.
 ///
-/// Whatever waits for a lock delays everyone who comes later. So a file's transaction that waits
-/// longer than the limit is rolled back and begun again after the same time, up to 30 times, unless
-/// it had already worked for long while it held locks.
+/// While a statement waits for a table's lock, everyone who comes later waits behind it. So if a
+/// file's transaction waits for a lock longer than the limit, it is rolled back, and begun again
+/// after a pause of the same length. This is done up to 30 times, but not after a transaction that
+/// had already taken long, since it also held locks.
 ///
-/// Lines `-- then` separate the statements of a file: a distributed database passes on the whole
-/// message that contains a change of a table, and refuses more than one statement in it.
+/// Lines `-- then` separate the statements of a file. A distributed database forwards the whole
+/// message that contains a change of a table, and refuses a message with more than one statement.
 ///
 /// A file whose first line is `-- outside a transaction` is applied statement by statement, each in
-/// its own transaction or, like CREATE INDEX CONCURRENTLY, in none: what takes long on a large
-/// table must not hold its locks. If one fails, the next call begins with the first again, so each
-/// must be repeatable.
+/// its own transaction or, like CREATE INDEX CONCURRENTLY, in none. It is for statements that take
+/// long on a large table and must not keep locks. If one fails, the next call begins with the first
+/// statement again, so each must be repeatable.
 ///
-/// A database that the chain of before the fold made is taken over: `FoldedChain`.
+/// A database that has the migrations from before 1.0.0-rc.1 is converted: see `FoldedChain`.
 package enum Migrator {
-    /// A session advisory lock: replicas that start together take turns.
+    /// The key of a session advisory lock, which makes replicas that start together take turns.
     private static let lock = 4_725_921_866_352_441_345
     private static let outside = "-- outside a transaction\n"
     private static let separator = "\n-- then\n"
-    /// How often a file is begun if it does not get its locks.
+    /// How often a file is tried if it cannot get its locks.
     private static let tries = 30
-    /// A file that took more than this many lock limits is not begun again.
+    /// A file is not tried again if an attempt took longer than this many times the lock limit.
     private static let waitsOfOneTry = 4
-    /// `lock_not_available` and `deadlock_detected`.
+    /// The codes `lock_not_available` and `deadlock_detected`.
     private static let sqlstatesOfLocks = ["55P03", "40P01"]
 
-    /// A file as the database's record has it.
+    /// A file as it is recorded in the database.
     struct Applied {
         var name: String
         /// SHA-256 in hexadecimal.
@@ -52,24 +53,25 @@ package enum Migrator {
 
     private struct File {
         var version: String
-        /// With the folder, if the file is in one.
+        /// The file's name, with its folder if it is in one.
         var name: String
 
         var number: Substring { version.suffix(4) }
     }
 
-    /// The folder, within the folder of migrations, of the files that are applied only to a
-    /// distributed database. It is also the first part of their versions.
+    /// The subfolder of the files that are applied only to a distributed database. It is also the
+    /// first part of their versions.
     static let distributed = "distributed/"
-    /// The whole schema as one text, for readers. It is generated, and never applied.
+    /// The file with the whole schema as one text, for people to read. It is generated and never
+    /// applied.
     private static let whole = "schema.sql"
 
-    /// Returns the names of the files applied now. Calls `log` before each file, and `waits` each
-    /// time a file did not get a lock. `distributes` means that the database becomes a distributed
-    /// one; later calls need not say so. `lockWait` is the limit for each lock, in milliseconds. It
-    /// is above PostgreSQL's `deadlock_timeout`, after which PostgreSQL ends an autovacuum that has
-    /// the lock. There is no limit if the database becomes distributed, because no replica runs
-    /// then.
+    /// Applies all files that are missing and returns their names. Calls `log` before each file,
+    /// and `waits` each time that a file did not get a lock. `distributes` makes the database a
+    /// distributed one; later calls need not say so. `lockWait` is the limit for each lock in
+    /// milliseconds. It is longer than PostgreSQL's `deadlock_timeout`, after which PostgreSQL
+    /// cancels an autovacuum that has the lock. If the database becomes distributed there is no
+    /// limit, because no replica runs then.
     @discardableResult
     package static func migrate(
         conninfo: String, directory: String, distributes: Bool = false, lockWait: Int = 1500,
@@ -80,11 +82,11 @@ package enum Migrator {
         try session.requireOwn(conninfo: conninfo)
         try session.requireOwner()
         try session.run("SET client_min_messages = warning; SET statement_timeout = 0", "set-up")
-        // SET LOCAL must reach the workers of a distributed database too; without Citus this means
-        // nothing.
+        // SET LOCAL must reach the workers of a distributed database too. Without Citus, this
+        // setting has no effect.
         try session.run("SET citus.propagate_set_commands = 'local'", "set-up")
-        // A function may follow the change of a table in one transaction; without Citus this means
-        // nothing either.
+        // This allows a function call after the change of a table in one transaction. Without
+        // Citus, it has no effect.
         try session.run("SET citus.multi_shard_modify_mode = 'sequential'", "set-up")
         try take(lock, session)
         try session.run(
@@ -143,7 +145,7 @@ package enum Migrator {
         }
     }
 
-    /// Begins again if it does not get its locks.
+    /// Runs `work` in a transaction, and tries again if it does not get its locks.
     private static func transaction(
         _ name: String, _ session: MigrationSession, _ lockWait: Int,
         _ waits: (_ name: String) -> Void, work: () throws(MigrationError) -> Void
@@ -153,7 +155,7 @@ package enum Migrator {
             let began = ContinuousClock.now
             do throws(MigrationError) {
                 try session.run("BEGIN", name)
-                // In a message of its own, because a coordinator passes on the whole text.
+                // A message of its own, because a coordinator forwards the whole text of a message.
                 try session.run("SET LOCAL lock_timeout = \(lockWait)", name)
                 try work()
                 return try session.run("COMMIT", name)
@@ -168,9 +170,9 @@ package enum Migrator {
         }
     }
 
-    /// Makes the record of a database that the folded chain made the record of the files that
-    /// replaced the chain, in one transaction, and applies the chain's last file before if it was
-    /// not applied. Returns that file's name if so.
+    /// Converts a database that the old chain made: replaces its record of applied files by one of
+    /// the new files, in one transaction. If the last file of the old chain was not applied yet, it
+    /// is applied first, and its name is returned.
     private static func takeOver(
         _ chain: FoldedChain, _ applied: [String: Applied], _ directory: String,
         _ session: MigrationSession, _ lockWait: Int, _ log: (_ name: String) -> Void,
@@ -206,9 +208,9 @@ package enum Migrator {
 
     private static let extensionLine = "CREATE EXTENSION IF NOT EXISTS "
 
-    /// Creates the extensions that the file asks for and the database lacks, and returns the file's
-    /// other lines. An extension that exists is not asked for again: where an administrator created
-    /// it because others may not, an event trigger refuses even `IF NOT EXISTS`.
+    /// Creates the extensions that the file asks for and that the database lacks. Returns the
+    /// file's other lines. `IF NOT EXISTS` is not run for an extension that exists: where only an
+    /// administrator may create extensions, an event trigger can refuse even that.
     private static func makeExtensions(
         of text: String, _ name: String, _ session: MigrationSession
     ) throws(MigrationError) -> String {
@@ -218,7 +220,7 @@ package enum Migrator {
                 rest.append(line)
                 continue
             }
-            // An empty line in its place keeps the line numbers of PostgreSQL's errors.
+            // An empty line instead keeps the line numbers in PostgreSQL's error messages right.
             rest.append("")
             let wanted = String(line.dropFirst(extensionLine.count).dropLast())
             let count = try session.value(
@@ -250,15 +252,16 @@ package enum Migrator {
             """, [file.version, file.name, checksum], file.name)
     }
 
-    /// Asks until it has the lock. A statement that waited for the lock would delay a CREATE INDEX
-    /// CONCURRENTLY of the lock's holder, which waits for every running statement.
+    /// Tries to take the lock again and again until it succeeds. A statement that waited for the
+    /// lock would delay a CREATE INDEX CONCURRENTLY of the process that has the lock, because that
+    /// waits for every running statement.
     private static func take(_ lock: Int, _ session: MigrationSession) throws(MigrationError) {
         let text = "SELECT pg_try_advisory_lock($1::bigint)::text"
         while try session.value(text, ["\(lock)"], "lock") != "true" { usleep(50_000) }
     }
 
-    /// The files of a folder that `migrate` would apply to an empty database, in order. Those for a
-    /// distributed database are included if one of them is among `applied`.
+    /// Returns the files of a folder that `migrate` would apply to an empty database, in order.
+    /// Those for a distributed database are included if one of them is in `applied`.
     package static func names(
         in directory: String, applied: [String] = []
     ) throws(MigrationError) -> [String] {
@@ -266,7 +269,8 @@ package enum Migrator {
             .map(\.name)
     }
 
-    /// Each file for a distributed database comes after the file with its number.
+    /// Returns the files in order. A file for a distributed database comes after the ordinary file
+    /// with the same number.
     private static func files(
         _ directory: String, isDistributed: Bool
     ) throws(MigrationError) -> [File] {
@@ -349,8 +353,8 @@ struct MigrationSession {
 
     func close() { PQfinish(handle) }
 
-    /// Refuses a pooler that lends out a connection for each transaction: it would keep this
-    /// session's lock and settings for the next user.
+    /// Throws if a connection pooler lends out a server connection for each transaction: this
+    /// session's lock and settings would then reach other users of that connection.
     func requireOwn(conninfo: String) throws(MigrationError) {
         let own = "SELECT pg_backend_pid()::text"
         let other = try MigrationSession(conninfo: conninfo)
@@ -369,7 +373,7 @@ struct MigrationSession {
         }
     }
 
-    /// The role must be the schema's owner, or one of its members.
+    /// Throws unless the role owns the schema or is a member of the role that owns it.
     func requireOwner() throws(MigrationError) {
         let owner = try value(
             """

@@ -3,11 +3,12 @@ import Synchronization
 import Text
 
 extension Postgres {
-    /// Listens on a channel (trusted as SQL) with its own connection, which reconnects by itself.
-    /// All callbacks run on the first loop: `onReady` each time listening begins, when missed
-    /// changes must be read again; `onLost` when it ends; `onNotify` with the payload. A
-    /// notification that the server sent before an answer is delivered before that answer. `echoes`
-    /// is a channel of this listener's own, for `hearItself`.
+    /// Listens on a channel (trusted as SQL) over a connection of its own, which reconnects by
+    /// itself. Calls `onReady` each time that listening begins; changes that were missed must then
+    /// be read again. Calls `onLost` when it ends, and `onNotify` with each payload, all on the
+    /// first loop. A notification that the server sent before the answer to a statement is
+    /// delivered before that answer. `echoes` is another channel, only for this listener's
+    /// `hearItself`.
     @discardableResult
     package func listen(
         channel: String, echoes: String? = nil,
@@ -22,20 +23,23 @@ extension Postgres {
         return listener
     }
 
-    /// The loop that listeners and timers of the whole process run on.
+    /// The loop that runs the listeners and the timers of the whole process.
     package var firstLoop: EventLoop { firstPool.loop }
 }
 
-/// A connection that listens. `@unchecked Sendable`: touched on its pool's loop only.
+/// A connection that listens for notifications. `@unchecked Sendable`: used only on its pool's
+/// loop.
 package final class NotificationListener: @unchecked Sendable {
-    /// Why a listening connection was closed that did not hear what was sent to it.
+    /// The cause that is given when a listening connection is closed because it did not receive a
+    /// test notification.
     package static let isDeaf =
         "notifications do not arrive on this connection; is there a pooler in transaction mode?"
 
-    /// A notification from another connection that this one is to hear.
+    /// A test notification that another connection sends and that this one should receive.
     private struct Echo {
         var finish: @Sendable (Result<Void, PostgresError>) -> Void
-        /// Sends it as soon as no statement is open here. Until it is heard, no statement is begun.
+        /// The connection that will send the test as soon as this connection has no open statement.
+        /// New statements here wait until the test is over.
         var sender: PostgresConnection?
         var isSent = false
 
@@ -55,7 +59,7 @@ package final class NotificationListener: @unchecked Sendable {
     private var isClosed = false
     private var echo: Echo?
     private var lastEcho = 0
-    /// What was sent over this connection while it is kept silent.
+    /// Statements that wait until the test notification has arrived.
     private var held: [Statement] = []
 
     init(
@@ -72,8 +76,9 @@ package final class NotificationListener: @unchecked Sendable {
         self.onReady = onReady
     }
 
-    /// Sends a statement on the listening connection, on its loop; fails at once without a
-    /// connection. The server answers only after it has sent every earlier notification.
+    /// Sends a statement over the listening connection. Call it on the connection's loop. It fails
+    /// at once if there is no connection. The server sends every earlier notification before the
+    /// answer.
     package func send(
         _ sql: SQL, _ finish: @escaping @Sendable (Result<Rows, PostgresError>) -> Void
     ) {
@@ -85,10 +90,10 @@ package final class NotificationListener: @unchecked Sendable {
         connection.submitAlone(statement)
     }
 
-    /// Checks that a notification which a connection of the pool sends now is heard here. No
-    /// statement is open here meanwhile: a pooler that lends out its connections for each statement
-    /// passes on what comes during one, and drops the rest. A deaf connection gets no answer before
-    /// `reconnect`. Called on the first loop.
+    /// Tests that a notification sent now by another connection of the pool arrives here. Meanwhile
+    /// no statement is open on this connection: a pooler that lends out connections for each
+    /// statement passes on notifications only during one, and drops the rest. If the notification
+    /// never arrives, `finish` is called only after `reconnect`. Call it on the first loop.
     package func hearItself(_ finish: @escaping @Sendable (Result<Void, PostgresError>) -> Void) {
         guard connection != nil, isReady, echo == nil else {
             return finish(.failure(PostgresError(.unavailable, "not listening")))
@@ -104,7 +109,7 @@ package final class NotificationListener: @unchecked Sendable {
         }
     }
 
-    /// Sends the waiting echo once the last statement has ended.
+    /// Sends the test notification once this connection has no open statement.
     private func sendEcho() {
         guard let sender = echo?.sender, let echoes, let connection, connection.isIdle else {
             return
@@ -142,7 +147,7 @@ package final class NotificationListener: @unchecked Sendable {
         ended.finish(answer)
     }
 
-    /// Closes a connection whose server is silent, or that is deaf; another one is opened.
+    /// Closes a connection that gets no answers or no notifications. A new one is then opened.
     package func reconnect() {
         connection?.close(echo?.isSent == true ? Self.isDeaf : "no answer")
     }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The connections of one login role on one loop.
 ///
-/// `@unchecked Sendable`: touched on its loop's thread only, except for the atomics; other threads
-/// use `perform`.
+/// `@unchecked Sendable`: used only on its loop's thread, except for the atomics. Other threads
+/// must use `perform`.
 final class Pool: @unchecked Sendable {
     let loop: EventLoop
     let configuration: PostgresConfiguration
@@ -16,24 +16,25 @@ final class Pool: @unchecked Sendable {
     var idle: [PostgresConnection] = []
     var writers: [PostgresConnection] = []
     var writersOpening = 0
-    /// Writers that are not handed out again and close after their pending answers.
+    /// Connections for writes that are no longer handed out. Each closes once its pending
+    /// statements are answered.
     var leaving: [PostgresConnection] = []
     var waitingWriters: [Waiter] = []
     var backoff = Backoff()
-    /// No connection is opened before this loop time.
+    /// The loop time before which no connection is opened.
     var nextAttempt: Int64 = 0
     var retryTimer: TimerID?
     var tick: TimerID?
-    /// Do not request another reader before this loop time.
+    /// The loop time before which no further reader is opened.
     var nextGrowth: Int64 = 0
     private(set) var closed = false
-    /// Connections that others hold, closed with the pool.
+    /// Connections, such as a listener's, that others use but that close together with the pool.
     var companions: [PostgresConnection] = []
-    /// Read by other loops to find a pool that can serve them.
+    /// The number of open readers. Other loops read it to find a pool that can serve them.
     let openReaders = Atomic<Int>(0)
     let openWriters = Atomic<Int>(0)
     /// Whether the last connection was to a database that is not distributed; false before the
-    /// first.
+    /// first connection.
     let isPlain = Atomic<Bool>(false)
     /// Whether the last attempt to connect failed.
     let isRefused = Atomic<Bool>(false)
@@ -64,7 +65,7 @@ final class Pool: @unchecked Sendable {
 
     private var acquireNanoseconds: Int64 { Int64(configuration.acquireTimeout) * 1_000_000 }
 
-    /// Whether the pool has no connection of that kind and cannot get one now.
+    /// Whether the pool has no connection of this kind and cannot get one now.
     func isStarved(ofReaders: Bool) -> Bool {
         guard isRefused.load(ordering: .relaxed) else { return false }
         return ofReaders
@@ -80,7 +81,7 @@ final class Pool: @unchecked Sendable {
             configuration.measures.refusals.increment()
             return statement.complete(.failure(PostgresError(.unavailable, "queue full")))
         }
-        // A pool without read connections of its own serves reads from the others.
+        // A pool without connections for reads sends them over its connections for writes.
         if configuration.readsPerLoop == 0 { return sendAlone(statement) }
         if waitingReads.isEmpty, let least = leastLoaded() {
             if least.inFlight >= configuration.growsAt { growReaders() }
@@ -114,11 +115,11 @@ final class Pool: @unchecked Sendable {
         if sent > 0 { waitingReads.removeFirst(sent) }
     }
 
-    /// Calls back once at the end of this cycle, before its reads are sent.
+    /// Calls `call` once at the end of this cycle, before the cycle's reads are sent.
     func beforeSending(_ call: @escaping () -> Void) { gathering.append(call) }
 
     private func endCycle() {
-        // A caller that is refused may call again at once.
+        // A caller whose look-up is refused may register again at once.
         while let call = gathering.popLast() { call() }
         if !waitingReads.isEmpty { sendWaitingReads() }
         for reader in readers {
@@ -127,7 +128,7 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    /// Sends a read once more, on another connection.
+    /// Sends a read a second time, on another connection.
     func again(_ statement: Statement) {
         guard !closed, waitingReads.count < configuration.queueLimit, loop.now < statement.latest
         else { return statement.complete(.failure(unavailable)) }
@@ -144,13 +145,13 @@ final class Pool: @unchecked Sendable {
         acquire(until: statement.latest) { [self] connection in
             guard let connection else { return statement.complete(.failure(unavailable)) }
             connection.submitCommitting(statement)
-            // The next holder's statements queue behind this one.
+            // The statements of the next user of this connection are queued behind this one.
             release(connection)
         }
     }
 
-    /// Hands out a connection for exclusive use, or `nil` after the acquire timeout, or at `latest`
-    /// (loop time) if that is earlier.
+    /// Calls `finish` with a connection for exclusive use. If there is none after the acquire
+    /// timeout, or at `latest` (loop time) if that is earlier, calls it with `nil`.
     func acquire(until latest: Int64, _ finish: @escaping (PostgresConnection?) -> Void) {
         guard !closed else { return finish(nil) }
         while let connection = idle.popLast() {
@@ -168,7 +169,7 @@ final class Pool: @unchecked Sendable {
         openMissing()
     }
 
-    /// Takes back a connection on which no transaction is open; closed ones are forgotten.
+    /// Takes back a connection that has no open transaction. A closed one is only forgotten.
     func release(_ connection: PostgresConnection) {
         guard connection.isOpen else { return }
         if closed { return connection.close("closing") }
@@ -199,13 +200,14 @@ final class Pool: @unchecked Sendable {
     }
 }
 
-/// Opens a pool's connections, and closes those that it does not need.
+/// Opens the connections that a pool needs, and closes the others.
 extension Pool {
     static let idleCause = "idle"
-    /// Nanoseconds between two attempts to open a further reader.
+    /// Nanoseconds before a further reader may be opened after an attempt.
     private static let growthPause: Int64 = 100_000_000
 
-    /// A pool borrows every connection beyond its first reader and its first writer.
+    /// How many connections are borrowed from the budget: all except the first reader and the first
+    /// writer.
     private var borrowed: Int {
         max(0, readers.count + readersOpening - 1) + max(0, writers.count + writersOpening - 1)
     }
@@ -239,7 +241,8 @@ extension Pool {
         }
     }
 
-    /// Every reader is busy: opens one more if the budget allows it and writers still find one.
+    /// Opens another reader because all are busy, if the budget allows it and writers would still
+    /// find a connection.
     func growReaders() {
         guard loop.now >= nextGrowth, loop.now >= nextAttempt, readersOpening == 0, !closed,
             readers.count < configuration.readsPerLoop
@@ -289,7 +292,7 @@ extension Pool {
         isRefused.store(true, ordering: .relaxed)
         gaveUp(reader: reader)
         configuration.outages.lost("postgres.refused", cause, self)
-        // Parallel attempts fail together and count as one.
+        // Attempts in parallel that fail together count as one failure.
         if loop.now >= nextAttempt { nextAttempt = loop.now + backoff.next() }
         openMissing()
     }
@@ -336,17 +339,17 @@ extension Pool {
         }
     }
 
-    /// A connection was closed: returns what was borrowed for it.
+    /// Returns to the budget what was borrowed for a connection that has closed.
     private func gaveUp(reader: Bool) {
         let left = reader ? readers.count + readersOpening : writers.count + writersOpening
         if left > 0 { configuration.budget?.giveBack() }
     }
 
-    /// Closes a connection that has nothing in flight.
+    /// Closes a connection that has no statement in progress.
     func retire(_ connection: PostgresConnection) { connection.close(Self.idleCause) }
 
-    /// Closes connections that were idle for a while, and at once those that another pool waits
-    /// for.
+    /// Closes connections that have been idle for a while. Those that another pool waits for are
+    /// closed at once.
     func closeIdle(_ now: Int64) {
         let patience = Int64(configuration.idleTimeout) * 1_000_000
         for reader in readers
@@ -362,7 +365,7 @@ extension Pool {
     }
 }
 
-/// The pool's deadlines, checked every 50 ms.
+/// Enforces the pool's time limits, every 50 ms.
 extension Pool {
     func startTick() {
         guard tick == nil, !closed else { return }
@@ -372,7 +375,8 @@ extension Pool {
         }
     }
 
-    /// Fails what has waited too long, and closes connections whose server is silent.
+    /// Fails statements that have waited too long, and closes connections whose server has gone
+    /// silent.
     private func sweep() {
         let now = loop.now
         let late = waitingReads.filter { $0.deadline <= now }
@@ -381,14 +385,15 @@ extension Pool {
             configuration.measures.refusals.increment(by: late.count)
             for statement in late { statement.complete(.failure(unavailable)) }
         }
-        // Requests have different time limits, so the first in the queue need not be due first.
+        // Requests have different time limits, so the first in the queue is not always the first to
+        // expire.
         let gone = waitingWriters.filter { $0.deadline <= now }
         if !gone.isEmpty {
             waitingWriters.removeAll { $0.deadline <= now }
             configuration.measures.refusals.increment(by: gone.count)
             for waiter in gone { waiter.finish(nil) }
         }
-        // The server ends a statement at its timeout; silence beyond it means that the server is
+        // The server cancels a statement after its timeout, so if it says nothing for longer, it is
         // gone.
         let patience = Int64(configuration.statementTimeout + configuration.silence) * 1_000_000
         if configuration.statementTimeout > 0 {

@@ -2,22 +2,24 @@ import Runtime
 import Synchronization
 import Text
 
-/// The database as one login role sees it: for each event loop, a few pipelined connections for
-/// reads and some for transactions. A call from a loop of `loops` runs on that loop, or on another
-/// one if that loop has no connections; other callers use the first.
+/// The database as one login role sees it. Each event loop has a few pipelined connections for
+/// reads and some for transactions. A call from one of `loops` uses that loop's connections, or
+/// another loop's if it has none. All other callers use the first loop's.
 package final class Postgres: Sendable {
-    /// As given to `init`; the pools of all loops share it.
+    /// The configuration given to `init`; the pools of all loops share it.
     package let configuration: PostgresConfiguration
     let pools: [Pool]
     private let loops: [EventLoop]
-    /// They answer the reads of one tenant, if this is the coordinator of a distributed database.
+    /// The workers, which answer the reads of one tenant if this is the coordinator of a
+    /// distributed database.
     let workers: CitusWorkers?
-    /// The pool that serves each loop.
+    /// For each loop, the index of the pool that serves it.
     private let homes: [Int]
 
-    /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
-    /// `reserved` gives each loop's connections of the budget; a loop with none uses another's.
-    /// Without a budget, each loop has its own. `workers` answer the reads of one tenant.
+    /// Connects at once, and again whenever the database comes back. `loops` must not be empty.
+    /// `reserved` is the number of connections that are reserved on each loop; a loop with 0 uses
+    /// another's. Without a budget, each loop has its own connections. `workers` answer the reads
+    /// of one tenant.
     package init(
         configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil,
         workers: CitusWorkers? = nil
@@ -35,13 +37,14 @@ package final class Postgres: Sendable {
         for pool in pools { pool.loop.perform { pool.start() } }
     }
 
-    /// Whether the database spreads tenants over several servers; true also before the first connection.
+    /// Whether the database spreads tenants over several servers. Also true before the first
+    /// connection, while that is unknown.
     package var isDistributed: Bool { !pools[0].isPlain.load(ordering: .relaxed) }
 
     var firstPool: Pool { pools[0] }
 
-    /// The index of the pool that serves the calling loop: its own, or another with connections
-    /// while its own can get none.
+    /// Returns the index of the pool for the calling loop: its own, or another pool with
+    /// connections if its own can get none.
     func index(forReads: Bool) -> Int {
         guard let current = EventLoop.current else { return 0 }
         let home = loops.firstIndex { $0 === current }.map { homes[$0] } ?? 0
@@ -51,13 +54,15 @@ package final class Postgres: Sendable {
 
     func pool(forReads: Bool) -> Pool { pools[index(forReads: forReads)] }
 
-    /// A read, pipelined with others: one sync for each cycle of the loop. It may be sent twice (if
-    /// its batch failed, or its connection was lost), so it must have no effect.
+    /// Runs a read, pipelined with others; each cycle of the loop ends with one sync for all. The
+    /// read may be sent twice (if its batch failed or its connection was lost), so it must not
+    /// change anything.
     package func read(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await send(sql, .read)
     }
 
-    /// `read` without a task: `finish` is called on the calling loop, maybe before this returns.
+    /// Like `read`, but calls `finish` on the calling loop, perhaps even before this function
+    /// returns.
     package func read(_ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void) {
         let pool = pool(forReads: true)
         if pool.loop.isCurrent {
@@ -74,8 +79,8 @@ package final class Postgres: Sendable {
         pool.loop.perform { pool.read(statement) }
     }
 
-    /// A statement in a transaction of its own, for writes. `.commitUnknown` if the connection was
-    /// lost before the server acknowledged it.
+    /// Runs a statement, usually a write, in a transaction of its own. Throws `.commitUnknown` if
+    /// the connection was lost before the server acknowledged it.
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         let deadline = Deadline.current
         deadline?.beginWriting()
@@ -83,8 +88,8 @@ package final class Postgres: Sendable {
         return try await send(sql, .write, noting: CommitPosition.current)
     }
 
-    /// Like `query`, for writes that no response depends on, such as counters: a lost connection
-    /// throws `.unavailable`.
+    /// Like `query`, for writes on which no response depends, such as counters. If the connection
+    /// was lost, it throws `.unavailable`.
     package func mark(_ sql: SQL) async throws(PostgresError) -> Rows {
         do {
             return try await send(sql, .write)
@@ -119,13 +124,13 @@ package final class Postgres: Sendable {
         return try answer.get()
     }
 
-    /// Whether the server accepts writes and a connection for them is available within the
-    /// request's time. False for a standby and a read-only server.
+    /// Whether the server accepts writes. False for a standby and for a read-only server. Throws if
+    /// no connection for writes becomes available within the request's time.
     package func takesWrites() async throws(PostgresError) -> Bool {
         let sql: SQL = """
             SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'
             """
-        // A writer that answered recently is proof enough: do not wait in its queue.
+        // If a writer was answered recently, writers are available, so do not wait in their queue.
         let rows = try await hasActiveWriter() ? read(sql) : mark(sql)
         return try rows.first?.get(0, as: Bool.self) ?? false
     }
@@ -141,7 +146,7 @@ package final class Postgres: Sendable {
         }
     }
 
-    /// Fails what is waiting and in flight, and closes the connections.
+    /// Fails all statements that wait or are in progress, and closes the connections.
     package func close() async {
         for pool in pools {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
@@ -155,12 +160,12 @@ package final class Postgres: Sendable {
 }
 
 extension PostgresError {
-    /// No statement begins after its request has been answered.
+    /// The error of a statement that would begin after its request's time is over.
     static let requestIsOver = PostgresError(.timeout, "the request's time is over")
 }
 
 extension EventLoop {
-    /// Runs now if the caller is on the loop, else soon.
+    /// Runs `call` at once if the caller is on the loop, else in the loop's next cycle.
     func run(_ call: @escaping @Sendable () -> Void) {
         if isCurrent { call() } else { perform(call) }
     }

@@ -7,82 +7,84 @@ package struct PostgresConfiguration: Sendable {
     package var conninfo: String
     /// The `application_name` that `pg_stat_activity` shows.
     package var applicationName = "gatehouse"
-    /// The most pipelined connections for reads, for each event loop.
+    /// The most connections for reads on each event loop; each is pipelined.
     package var readsPerLoop = 2
-    /// How many of those are opened immediately and kept open while idle.
+    /// How many connections for reads are opened immediately and kept open while idle.
     package var readsAtRest = 1
-    /// The `growsAt` for a role that opens connections only under load: fewer connections answer
-    /// larger batches.
+    /// A value of `growsAt` for a role that opens further connections only under load. Fewer
+    /// connections answer larger batches.
     package static let loadedAt = 8
-    /// Another connection is opened when each has this many unanswered reads.
+    /// How many unanswered reads each connection must have before another one is opened.
     package var growsAt = 1
-    /// Connections for writes and transactions, opened when needed, for each event loop.
+    /// The most connections for writes and transactions on each event loop; opened when needed.
     package var transactionsPerLoop = 8
-    /// The budget that all pools of the process share; `nil` if only the two limits above apply.
+    /// The budget of connections that all pools of the process share; `nil` if only `readsPerLoop`
+    /// and `transactionsPerLoop` limit them.
     package var budget: ConnectionBudget?
-    /// A connection that is idle for this long is closed.
+    /// How long a connection may be idle before it is closed.
     package var idleTimeout = 30_000
     /// The server's `statement_timeout`, set when a connection opens.
     package var statementTimeout = 2500
-    /// A server that is silent for this much longer than `statementTimeout` is gone.
+    /// How much longer than `statementTimeout` a server may be silent before it counts as gone.
     package var silence = 1000
     /// The server's `lock_timeout`, set when a connection opens.
     package var lockTimeout = 2000
-    /// A transaction left idle this long is ended by the server.
+    /// How long a transaction may be idle before the server ends it.
     package var idleInTransactionTimeout = 10_000
-    /// How long a statement waits for a connection before `.unavailable`.
+    /// How long a statement may wait for a connection before it fails as `.unavailable`.
     package var acquireTimeout = 1500
-    /// How many statements may wait for a connection, for each loop; more are `.unavailable`.
+    /// How many statements may wait for a connection on each loop; further ones fail as
+    /// `.unavailable`.
     package var queueLimit = 1024
-    /// The most unanswered reads on one connection; more wait in the queue.
+    /// The most unanswered reads on one connection; further reads wait in the queue.
     package var pipelineLimit = 256
-    /// The most prepared statements kept on one connection.
+    /// The most prepared statements on one connection.
     package var statementLimit = 256
-    /// Whether the database spreads tenants over several servers; `nil` to ask when a connection
-    /// opens.
+    /// Whether the database spreads tenants over several servers; `nil` to find out when a
+    /// connection opens.
     package var isDistributed: Bool?
-    /// PostgreSQL's `plan_cache_mode`, unless the conninfo's own options set it.
+    /// PostgreSQL's `plan_cache_mode`; the conninfo's own options override it.
     package var planCacheMode: StaticString = "auto"
-    /// Called with an event's name and its cause when connections are refused or lost, when the
-    /// server reports a fault, and when that is over.
+    /// Called with the name and the cause of an event: connections are refused or lost, the server
+    /// reports a fault about itself, or either is over.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
-    /// All copies of a configuration share this one.
+    /// The current outages of the server, shared by all copies of the configuration.
     package let outages = DatabaseOutages()
 
-    /// What the pools of this role count.
+    /// The metrics of this role's pools.
     package var measures = PostgresMeasures()
 
     package init(conninfo: String) { self.conninfo = conninfo }
 }
 
-/// What the pools of a role count.
+/// The metrics of a role's pools.
 package struct PostgresMeasures: Sendable {
-    /// Open connections.
+    /// The number of open connections.
     package var connections = Gauge()
     /// How long a statement or a transaction waited when no connection was free.
     package var waits = Histogram()
-    /// Statements that got no connection in time, or found the queue full.
+    /// How many statements got no connection in time or found the queue full.
     package var refusals = Counter()
 
     package init() {}
 }
 
-/// The failures that the pools of a server have logged: each once, not once for each connection.
+/// Outages of a server that are in the log. Each is logged once, not once for each connection.
 package final class DatabaseOutages: Sendable {
-    /// The event that ends an outage.
+    /// The event that is logged when an outage is over.
     package static let isBack: StaticString = "postgres.recovered"
 
-    /// Of connections.
+    /// The outage during which connections fail or are lost.
     private let connections = RepeatedFailure()
     private let faults = Mutex<[String: RepeatedFailure]>([:])
     private let hasFaults = Atomic(false)
-    /// A fault shows only when a statement runs, so there is no telling how soon the next would
-    /// come.
+    /// Seconds without a fault after which it counts as over. A fault shows only when a statement
+    /// runs, so the next one could come late.
     private static let calmOfFaults: Int64 = 60
-    /// Faults with which a server ends its connections.
+    /// The faults with which a server ends its connections.
     private static let endings = ["postgres.shut_down", "postgres.start_awaited"]
 
-    /// Whether connections are refused, or were lost a moment ago.
+    /// Whether connections are being refused or were lost a moment ago.
     package var isAway: Bool { connections.isOn }
 
     func lost(_ event: StaticString, _ cause: String, _ pool: Pool) {
@@ -90,7 +92,7 @@ package final class DatabaseOutages: Sendable {
         pool.configuration.log(event, cause + news.suffix)
     }
 
-    /// The server reported a fault about itself.
+    /// Logs a fault that the server reports about itself.
     func report(_ error: PostgresError, _ pool: Pool) {
         guard let name = error.fault else { return }
         if Self.endings.contains(name.description) { return lost(name, error.detail, pool) }
@@ -104,7 +106,7 @@ package final class DatabaseOutages: Sendable {
         pool.configuration.log(name, error.detail + news.suffix)
     }
 
-    /// Called when the pool has connections.
+    /// Logs that outages are over, where they are. Called when the pool has connections.
     func worked(_ pool: Pool) {
         if let news = connections.worked(at: pool.loop.now) {
             tell("connected again after \(news.seconds) s", news, pool)

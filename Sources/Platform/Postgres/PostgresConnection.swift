@@ -2,14 +2,14 @@ import CPostgres
 import Runtime
 import Text
 
-/// One connection in pipeline mode. Statements are queued in libpq's buffer and sent at the next
-/// flush; answers arrive in order and are matched with the queue of sent statements.
+/// One connection in pipeline mode. Statements are put into libpq's buffer and sent at the next
+/// flush. Answers arrive in order and are matched with the queue of sent statements.
 ///
-/// `@unchecked Sendable`: touched on its loop's thread only.
+/// `@unchecked Sendable`: used only on its loop's thread.
 final class PostgresConnection: @unchecked Sendable {
     enum Expected {
         case control(Statement?)
-        /// A failure of this one makes the connection useless.
+        /// A command of the connection's own; if it fails, the connection cannot be used.
         case essential
         case prepare(Statement, name: String)
         case answer(Statement)
@@ -19,7 +19,7 @@ final class PostgresConnection: @unchecked Sendable {
     let loop: EventLoop
     /// Whether the database spreads tenants over several servers.
     let isDistributed: Bool
-    /// How many warnings the server has sent.
+    /// The number of warnings that the server has sent.
     let warnings = UnsafeMutablePointer<Int>.zero
     var handle: OpaquePointer?
     let descriptor: Int32
@@ -31,30 +31,30 @@ final class PostgresConnection: @unchecked Sendable {
     var inFlight = 0
     var needsSync = false
     var needsFlush = false
-    /// The number of the current batch; a batch ends with a sync.
+    /// The number of the current batch. A sync ends a batch.
     var batch = 0
-    /// The value of `app.tenant` for this batch's statements.
+    /// The value of `app.tenant` for the statements of the current batch.
     var tenant: UUID?
-    /// Whether the statement that sets it is prepared.
+    /// Whether the statement that sets `app.tenant` is prepared.
     private var setsTenant = false
-    /// When the server last sent something, or had nothing to answer; loop time.
+    /// When the server last sent something, or last had nothing to answer, in loop time.
     var lastProgress: Int64
-    /// What this connection's server has replayed, if it is a standby.
+    /// How far this connection's server has replayed the primary's log, if it is a standby.
     var replay = Replay()
 
-    /// Receives a read that failed with its batch, to be sent again.
+    /// Called with a read that failed only because its batch failed; it must be sent again.
     var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
-    /// Receives a write that must be sent again: this connection may be in another holder's
-    /// transaction, so a pool uses a free one. `nil` if this connection has no other user.
+    /// Called with a write that must be sent again. The pool sends it on a free connection, because
+    /// this one may be in another user's transaction. `nil` if this connection has only one user.
     var onRepeat: ((Statement) -> Void)?
-    /// Called when the server reports that it cannot do its work.
+    /// Called when the server reports a fault about itself, such as a full disk.
     var onFault: (PostgresError) -> Void = { _ in }
-    /// Called when the pipeline has room again.
+    /// Called when the pipeline has room for more statements.
     var onProgress: () -> Void = {}
     var onLost: (_ cause: String) -> Void = { _ in }
     var onNotify: ((_ channel: String, _ payload: String) -> Void)?
 
-    /// Takes over an established, idle connection.
+    /// Makes a connection from libpq's handle, which must be connected and idle.
     init?(
         handle: OpaquePointer, loop: EventLoop, configuration: PostgresConfiguration,
         isDistributed: Bool
@@ -63,7 +63,8 @@ final class PostgresConnection: @unchecked Sendable {
             PQfinish(handle)
             return nil
         }
-        // Notices (such as a ROLLBACK with nothing open) would go to standard error.
+        // Without a receiver, libpq would write notices (such as for a ROLLBACK without a
+        // transaction) to standard error.
         PQsetNoticeReceiver(
             handle,
             { context, result in
@@ -93,7 +94,7 @@ final class PostgresConnection: @unchecked Sendable {
     var isOpen: Bool { handle != nil }
     var isIdle: Bool { head == expected.count }
 
-    /// Puts a read into the current batch; `seal` ends the batch with a sync.
+    /// Adds a read to the current batch. `seal` ends the batch with a sync.
     func submit(_ statement: Statement, before prelude: [String] = []) {
         guard isOpen else { return lost(statement) }
         if isIdle { lastProgress = loop.now }
@@ -105,7 +106,7 @@ final class PostgresConnection: @unchecked Sendable {
         needsSync = true
     }
 
-    /// Ends the batch, so that an error affects only statements up to here.
+    /// Ends the current batch with a sync, so that a later error does not affect its statements.
     func seal(_ statement: Statement? = nil) {
         guard let handle, needsSync else { return }
         needsSync = false
@@ -115,7 +116,7 @@ final class PostgresConnection: @unchecked Sendable {
         guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
         expected.append(.sync(statement))
         needsFlush = true
-        // It comes after the sync, so that it ends a failed transaction too.
+        // COMMIT follows the sync, so that it also ends a transaction that failed.
         if isExplicit {
             control("COMMIT", nil)
             needsSync = true
@@ -123,7 +124,8 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends a statement in its own batch. If `flushing` is false, it is sent with what follows.
+    /// Sends a statement as a batch of its own. If `flushing` is false, it is sent together with
+    /// the next one.
     func submitAlone(
         _ statement: Statement, before prelude: [String] = [], flushing: Bool = true
     ) {
@@ -149,8 +151,8 @@ final class PostgresConnection: @unchecked Sendable {
         loop.rewatch(descriptor, readable: true, writable: on)
     }
 
-    /// Closes the connection and fails everything that waits on it. Reads that were not sent twice
-    /// yet move to another connection; the outcome of a write is unknown.
+    /// Closes the connection and fails all its statements. Reads that were sent only once move to
+    /// another connection. For writes, the outcome is unknown.
     func close(_ cause: String) {
         guard let open = handle else { return }
         handle = nil
@@ -182,10 +184,10 @@ final class PostgresConnection: @unchecked Sendable {
     }
 }
 
-/// Puts statements into libpq's buffer, each with the answer that is expected.
+/// Puts statements into libpq's buffer, and records which answer is expected for each.
 extension PostgresConnection {
     /// Sets `app.tenant` for the rest of this batch. The statements between two syncs are one
-    /// implicit transaction, at whose end the server resets a local setting.
+    /// implicit transaction, at whose end the server resets local settings.
     private func enter(_ statement: Statement) {
         if isDistributed { return enterTransaction(statement) }
         if !setsTenant { prepareSetting() }
@@ -202,7 +204,8 @@ extension PostgresConnection {
     /// The name of the prepared statement that sets `app.tenant`.
     private static let setting = "tenant"
 
-    /// Prepares it in a batch of its own, so that no other statement's failure affects it.
+    /// Prepares the statement that sets `app.tenant`, in a batch of its own, so that no other
+    /// statement's failure affects it.
     private func prepareSetting() {
         seal()
         guard let handle else { return }
@@ -229,7 +232,7 @@ extension PostgresConnection {
         let name: String
         switch statements.find(statement.sql.text, batch: batch) {
         case .name(let known): name = known
-        // Use the unnamed statement: it is used at once and replaced by the next Parse.
+        // Use the unnamed statement, which is executed at once and replaced by the next Parse.
         case .unconfirmed:
             name = ""
             guard prepare(statement, name) else { return refuse(statement) }
@@ -245,7 +248,7 @@ extension PostgresConnection {
             withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count + 1) {
                 pointers in
                 withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count + 2) { numbers in
-                    // A non-null pointer distinguishes an empty value from NULL.
+                    // The pointer is not null, so that an empty value is not taken for NULL.
                     let empty = UnsafeRawPointer(numbers.baseAddress)
                     for (index, slot) in slots.enumerated() {
                         let start = (values.baseAddress ?? empty).map { $0 + slot.offset }
@@ -273,7 +276,8 @@ extension PostgresConnection {
         return true
     }
 
-    /// libpq refused the statement: out of memory, over 65,535 values, or a broken connection.
+    /// Fails a statement that libpq did not accept: out of memory, more than 65,535 values, or a
+    /// broken connection.
     private func refuse(_ statement: Statement) {
         let cause = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
         inFlight -= 1
@@ -282,7 +286,7 @@ extension PostgresConnection {
     }
 }
 
-/// Answers, matched in order with the statements that were sent.
+/// Reads answers and matches them, in order, with the statements that were sent.
 extension PostgresConnection {
     func ready(_ readable: Bool, _ writable: Bool) {
         if writable { flush() }
@@ -303,7 +307,8 @@ extension PostgresConnection {
         if isIdle, let handle { _ = PQisBusy(handle) }
         while head < expected.count, let handle, PQisBusy(handle) == 0 {
             guard let result = PQgetResult(handle) else {
-                // NULL separates two statements; several in a row mean that nothing is left.
+                // libpq returns NULL between two statements. Several NULLs in a row mean that
+                // nothing is left.
                 silent += 1
                 if silent > 4 { return close("out of step") }
                 continue
@@ -311,9 +316,10 @@ extension PostgresConnection {
             silent = 0
             lastProgress = loop.now
             let answer = ResultHandle(result)
-            // Keep the order of the stream: a notification before an answer is delivered before it.
+            // Keep the order in which the server sent: deliver a notification before the answer
+            // that follows it.
             takeNotifications()
-            // The callback may have written here and found the connection closed.
+            // The callback may have used this connection and closed it because it was lost.
             guard isOpen else { return }
             take(answer)
         }
@@ -333,16 +339,18 @@ extension PostgresConnection {
             return close("COPY is not supported")
         }
         let failed = status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE
-        // libpq's own failures have no SQLSTATE: the connection is lost, the outcome unknown.
+        // Errors of libpq itself have no SQLSTATE: the connection is lost and the outcome unknown.
         if failed, PQresultErrorField(result.pointer, Int32(UInt8(ascii: "C"))) == nil {
             return close("connection lost")
         }
         let error = failed ? PostgresError(result: result.pointer) : nil
         if let error, error.fault != nil { onFault(error) }
-        // The server closes after a FATAL; repeated statements must not be sent here.
+        // After a FATAL error the server closes the connection, so statements must not be repeated
+        // here.
         defer { if failed, result.isFatal { close("ended by the server") } }
         if case .sync(let statement) = waiting {
-            // A commit that fails at the sync (a deferred constraint) reports before the sync does.
+            // If a commit fails at the sync (a deferred constraint), the error arrives before the
+            // sync's answer.
             if let error { statement?.failure = statement?.failure ?? error }
             guard status == PGRES_PIPELINE_SYNC else { return }
             head += 1

@@ -1,43 +1,48 @@
 import CPostgres
 
-/// Why a statement or a connection failed. Never contains a bound value.
+/// Why a statement or a connection failed. It never contains a bound value.
 package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Says whether the statement can have taken effect, and whether it may be sent again.
+    /// The kind of failure. It says whether the statement can have had an effect, and whether it
+    /// may be sent again.
     package enum Kind: Sendable, Equatable {
         /// The server refused the statement.
         case server(sqlstate: String, message: String, constraint: String?)
-        /// There was no connection in time, or it was lost before the statement could take effect.
+        /// No connection was available in time, or it was lost before the statement could take
+        /// effect.
         case unavailable
-        /// The statement or lock timeout passed; it had no effect.
+        /// The statement's or the lock's timeout passed, so the statement had no effect.
         case timeout
         /// The calling task was cancelled before the statement was sent.
         case cancelled
-        /// A column did not have the requested type, or is missing.
+        /// A result column does not have the requested type or does not exist.
         case decoding
-        /// The connection was lost after a write was sent: it may have been committed, or not.
+        /// The connection was lost after a write was sent: the write may or may not have been
+        /// committed.
         case commitUnknown
     }
 
-    /// Callers decide by this; `detail` is only for the log.
+    /// The kind of failure, by which callers decide what to do.
     package let kind: Kind
-    /// For the log: what happened, without data.
+    /// What happened, without data; only for the log.
     package let detail: String
-    /// The log's name for a failure that the server reports about itself.
+    /// The name in the log of a failure that the server reports about itself; `nil` for any other
+    /// failure.
     package let fault: StaticString?
 
-    /// `detail` must hold no bound value: the log shows it.
+    /// Makes an error. `detail` must not contain a bound value, because it is logged.
     package init(_ kind: Kind, _ detail: String = "", _ fault: StaticString? = nil) {
         self.kind = kind
         self.detail = detail
         self.fault = fault
     }
 
-    /// Compares `kind` and `detail`; `fault` follows from the kind.
+    /// Compares `kind` and `detail`; `fault` depends only on the kind.
     package static func == (one: PostgresError, other: PostgresError) -> Bool {
         one.kind == other.kind && one.detail == other.detail
     }
 
-    /// Five characters of PostgreSQL's appendix A; `nil` unless the server refused the statement.
+    /// The SQLSTATE, five characters from PostgreSQL's appendix A; `nil` unless the server refused
+    /// the statement.
     package var sqlstate: String? {
         if case .server(let sqlstate, _, _) = kind { sqlstate } else { nil }
     }
@@ -48,23 +53,25 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 
     package var isUniqueViolation: Bool { sqlstate == "23505" }
-    /// SQLSTATE 42501: the role lacks a grant, or row-level security refused the row.
+    /// Whether the role lacks a privilege or row-level security refused the row (SQLSTATE 42501).
     package var isInsufficientPrivilege: Bool { sqlstate == "42501" }
-    /// A serialization failure or a deadlock: the whole transaction may be run again.
+    /// Whether it is a serialization failure or a deadlock: the whole transaction may be run again.
     package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }
-    /// No connection in time, or it was lost before the statement took effect: it may be sent
-    /// again.
+    /// Whether the statement certainly had no effect for lack of a connection, so that it may be
+    /// sent again.
     package var isUnavailable: Bool { kind == .unavailable }
-    /// There was no connection, none was free in time, or it was lost.
+    /// Whether the failure is that of a connection: none was free or could be opened in time, or it
+    /// was lost.
     package var isOfConnection: Bool {
         [.unavailable, .timeout, .commitUnknown].contains(kind)
     }
-    /// The server said that it cannot write: a COMMIT with this answer had no effect.
+    /// Whether the server said that it cannot write. A COMMIT with this answer had no effect.
     package var saysNothingWritten: Bool {
         fault.map { ServerFault.namesOfRefusedWrites.contains($0.description) } ?? false
     }
 
-    /// For the person who runs a command: as in the log, but always with PostgreSQL's own message.
+    /// The text for the person who runs a command: as in the log, but always with PostgreSQL's own
+    /// message.
     package var inFull: String {
         guard case .server(let sqlstate, let message, let constraint) = kind else {
             return description
@@ -72,14 +79,15 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         return "\(sqlstate) \(message)" + (constraint.map { " (\($0))" } ?? "")
     }
 
-    /// Codes whose messages contain only names of the schema and roles, and no value of a row.
+    /// SQLSTATEs whose messages contain only names of the schema and of roles, never a value from a
+    /// row.
     private static let shown: Set<String> = [
         "0A000", "25006", "25P02", "26000", "28000", "28P01", "3D000", "3F000", "40001", "40P01",
         "42501", "42601", "42703", "42883", "42P01", "42P05", "42P10", "42P18", "55000", "55006",
     ]
 
-    /// Our text for a code; `nil` if PostgreSQL's message may be logged. The other messages contain
-    /// values, or what a function raises.
+    /// Returns our own text for an SQLSTATE; `nil` if PostgreSQL's message may be logged. Other
+    /// messages can contain values, or whatever a database function raises.
     private static func words(_ sqlstate: String) -> String? {
         if shown.contains(sqlstate) { return nil }
         switch sqlstate.prefix(2) {
@@ -90,7 +98,8 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// For the log: SQLSTATE and constraint of the server with our text, or the kind and its detail.
+    /// The text for the log: the server's SQLSTATE and constraint with a text that contains no
+    /// values, or else the kind and its detail.
     package var description: String {
         switch kind {
         case .server(let sqlstate, let message, let constraint):
@@ -104,11 +113,11 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// Another statement of the same batch failed.
+    /// The error of a statement that failed only because another statement of its batch failed.
     static let batchAborted = PostgresError(.unavailable, "batch aborted")
 
-    /// Reads a failed result. Without an SQLSTATE the failure is libpq's own: the connection is
-    /// lost.
+    /// Reads the error of a failed result. If it has no SQLSTATE, it is libpq's own: the connection
+    /// is lost.
     init(result: OpaquePointer) {
         func field(_ code: Int32) -> String? {
             PQresultErrorField(result, code).map { String(cString: $0) }
@@ -132,11 +141,12 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// One of several servers did not confirm a commit; it may show it later.
+    /// One of several servers did not confirm a commit, which may become visible there later.
     static let unconfirmed = PostgresError(.commitUnknown, "a server did not confirm")
 
-    /// On a database of several servers, the name of each shard's constraint ends with the shard's
-    /// number, of at least six digits. No constraint of the schema ends so.
+    /// Removes a shard's number from a constraint's name. On a database of several servers, the
+    /// names of constraints end with the shard's number, which has at least six digits. No
+    /// constraint of the schema itself has such an ending.
     private static func withoutShard(_ name: String) -> String {
         guard let mark = name.lastIndex(of: "_") else { return name }
         let digits = name[name.index(after: mark)...]
@@ -146,23 +156,26 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         return String(name[..<mark])
     }
 
-    /// The prepared statement is missing or no longer fits its table.
+    /// Whether the prepared statement is missing or no longer fits its table.
     var isStalePlan: Bool {
         guard case .server(let state, let message, _) = kind else { return false }
         return state == "26000" || (state == "0A000" && message.hasPrefix("cached plan"))
     }
 
-    /// The server's connection has another client's prepared statement, or lacks our own: something
-    /// lends the same connection to several clients.
+    /// Whether the server's connection has a prepared statement of another client, or lacks one of
+    /// our own. Then something, such as a pooler, lends the same server connection to several
+    /// clients.
     package var losesPreparedStatements: Bool { sqlstate == "42P05" || sqlstate == "26000" }
 
-    /// Refused because of another statement or the plan cache: not the statement's own fault.
+    /// Whether another statement or the plan cache caused the failure, and not the statement
+    /// itself.
     var isCollateral: Bool { sqlstate == "25P02" || isStalePlan }
 }
 
-/// Faults that a server reports about itself, by the log's names.
+/// Faults that a server reports about itself, with their names in the log.
 enum ServerFault {
-    /// By SQLSTATE (PostgreSQL's appendix A); `nil` if the code is not a fault of the server.
+    /// Returns the fault's name for an SQLSTATE (PostgreSQL's appendix A); `nil` if it is not a
+    /// fault of the server.
     static func name(of state: String) -> StaticString? {
         switch state {
         case "25006": "postgres.writes_refused"
@@ -176,7 +189,7 @@ enum ServerFault {
         }
     }
 
-    /// Faults that fail the statement and leave the connection usable.
+    /// Faults that fail the statement but leave the connection usable.
     static let namesOfRefusedWrites: Set<String> = [
         "postgres.writes_refused", "postgres.disk_filled", "postgres.memory_exhausted",
     ]

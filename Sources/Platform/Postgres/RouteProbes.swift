@@ -2,10 +2,11 @@ import Runtime
 import Synchronization
 import Text
 
-/// Asks what stands between the service and PostgreSQL, before anything relies on it.
+/// Tests what is between the service and PostgreSQL (such as a pooler) before anything relies on
+/// it.
 extension Postgres {
-    /// Whether a notification from other connections of this pool reaches one that listens, within
-    /// the time limit (nanoseconds). Throws if that cannot be found out.
+    /// Whether a notification that another connection of this pool sends reaches a listening one
+    /// within `limit` nanoseconds. Throws if that cannot be found out.
     package func hearsNotifications(within limit: Int64) async throws(PostgresError) -> Bool {
         let loop = firstLoop
         let isListening = Atomic(false)
@@ -41,9 +42,9 @@ extension Postgres {
         return try answer.get()
     }
 
-    /// Whether two connections of this pool share one connection of the server, because something
-    /// between lends one for each transaction. For a pool with one connection for reads and one for
-    /// transactions, at a standby, where LISTEN is refused.
+    /// Whether two connections of this pool use the same connection of the server, because a pooler
+    /// lends one out for each transaction. The pool must have one connection for reads and one for
+    /// transactions. Used at a standby, where LISTEN is refused.
     package func sharesServerConnections() async throws -> Bool {
         let own: SQL = "SELECT pg_backend_pid()"
         var changes = 0
@@ -63,7 +64,8 @@ extension Postgres {
             }
             await open.rollback()
         }
-        // A connection that was lost and opened again has another process id too.
+        // A few changes do not count: a connection that was lost and opened again also has another
+        // process id.
         return changes > 2
     }
 }

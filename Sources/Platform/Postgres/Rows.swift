@@ -4,7 +4,7 @@ import Text
 
 /// Owns one libpq result.
 ///
-/// `@unchecked Sendable`: the result is complete when this is made and is only read from then on.
+/// `@unchecked Sendable`: the result is complete when this is made, and is only read afterwards.
 final class ResultHandle: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -12,7 +12,7 @@ final class ResultHandle: @unchecked Sendable {
 
     deinit { PQclear(pointer) }
 
-    /// Whether it is an error after which the server closes the connection.
+    /// Whether the result is an error after which the server closes the connection.
     var isFatal: Bool {
         guard let severity = PQresultErrorField(pointer, Int32(UInt8(ascii: "V"))) else {
             return false
@@ -21,10 +21,10 @@ final class ResultHandle: @unchecked Sendable {
     }
 }
 
-/// The answer to a statement: its rows, and how many rows it affected.
+/// The answer to a statement: its rows, and how many rows the statement affected.
 package struct Rows: RandomAccessCollection, Sendable {
     let result: ResultHandle
-    /// Rows in the answer; 0 for a statement that returns none.
+    /// The number of rows; 0 for a statement that returns none.
     package let count: Int
     package var startIndex: Int { 0 }
     package var endIndex: Int { count }
@@ -34,13 +34,13 @@ package struct Rows: RandomAccessCollection, Sendable {
         count = Int(PQntuples(result.pointer))
     }
 
-    /// A precondition fails if `index` is out of range.
+    /// The row at an index. The process stops if `index` is out of range.
     package subscript(index: Int) -> Row {
         precondition(index >= 0 && index < count, "row out of range")
         return Row(result: result, index: Int32(index))
     }
 
-    /// Rows inserted, updated, deleted or selected; 0 for other statements.
+    /// The number of rows inserted, updated, deleted or selected; 0 for other statements.
     package var affected: Int {
         guard let digits = PQcmdTuples(result.pointer) else { return 0 }
         return Int(String(cString: digits)) ?? 0
@@ -50,15 +50,15 @@ package struct Rows: RandomAccessCollection, Sendable {
     var command: String { PQcmdStatus(result.pointer).map { String(cString: $0) } ?? "" }
 }
 
-/// One row of an answer; keeps the whole result in memory while it lives.
+/// One row of an answer. While it exists, the whole result stays in memory.
 package struct Row: Sendable {
     let result: ResultHandle
     let index: Int32
 
     var columnCount: Int { Int(PQnfields(result.pointer)) }
 
-    /// The value of a column, counted from 0. Throws `.decoding` if it is NULL and `T` is not
-    /// optional, or of another type, or not there.
+    /// Returns the value of a column, counted from 0. Throws `.decoding` if the column does not
+    /// exist, has another type, or is NULL although `T` is not optional.
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T.Type = T.self
     ) throws(PostgresError) -> T {
@@ -71,7 +71,7 @@ package struct Row: Sendable {
         try T.readIfAny(column, of: self)
     }
 
-    /// Consecutive columns in order, decoded as the types that the caller assigns them to.
+    /// Returns consecutive columns in order, decoded as the types to which the caller assigns them.
     package func columns<each Value: PostgresDecodable>(
         from first: Int = 0
     ) throws(PostgresError) -> (repeat each Value) {
@@ -83,7 +83,7 @@ package struct Row: Sendable {
         return (repeat try (each Value).read(next(), of: self))
     }
 
-    /// The value of a column by its name, compared byte for byte.
+    /// Returns the value of a column by its name, which is compared byte for byte.
     package func get<T: PostgresDecodable>(
         _ column: String, as type: T.Type = T.self
     ) throws(PostgresError) -> T {
@@ -95,8 +95,8 @@ package struct Row: Sendable {
         throw PostgresError(.decoding, column)
     }
 
-    /// The bytes of an existing column, in the result's own memory; `nil` for NULL. They are valid
-    /// as long as the row.
+    /// Returns the bytes of a column, which must exist; `nil` for NULL. They are in the result's
+    /// own memory and valid only as long as the row.
     package func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
         let column = Int32(truncatingIfNeeded: column)
         let count = Int(PQgetlength(result.pointer, index, column))
@@ -105,20 +105,20 @@ package struct Row: Sendable {
             start: PQgetvalue(result.pointer, index, column), count: count)
     }
 
-    /// A column that is known to be of this type; `nil` for NULL.
+    /// Returns the value of a column that must be a `uuid`; `nil` for NULL.
     package func uuid(_ column: Int) -> UUID? {
         bytes(column).flatMap { UUID.decode($0, type: UUID.postgresType) }
     }
 
-    /// A column that is known to be of this type; `nil` for NULL.
+    /// Returns the value of a column that must be a `timestamptz`; `nil` for NULL.
     package func timestamp(_ column: Int) -> Timestamp? {
         bytes(column).flatMap { Timestamp.decode($0, type: Timestamp.postgresType) }
     }
 
     struct Cell {
-        /// `nil` for NULL.
+        /// The value's bytes; `nil` for NULL.
         let bytes: UnsafeRawBufferPointer?
-        /// The type's OID.
+        /// The OID of the column's type.
         let type: UInt32
     }
 

@@ -1,15 +1,15 @@
 import Text
 
-/// One SQL statement and its bound values. Interpolated values never become text: each is sent as a
-/// parameter (`$1`, `$2` …) in the binary format. The text identifies the prepared statement, so a
-/// statement should have few texts: bind what varies.
+/// One SQL statement and its bound values. An interpolated value never becomes part of the text: it
+/// is sent as a parameter (`$1`, `$2` …) in the binary format. Each different text is prepared as a
+/// statement of its own, so a statement should have few texts: bind what varies.
 package struct SQL: ExpressibleByStringInterpolation, Sendable {
     struct Slot: Sendable {
         var type: UInt32
         var offset: Int
-        /// -1 for NULL.
+        /// The length of the value in bytes; -1 for NULL.
         var length: Int
-        /// The offset of its `$n` in the text, in UTF-8 bytes.
+        /// The offset of the value's `$n` in the text, in UTF-8 bytes.
         var mark: Int
     }
 
@@ -19,17 +19,18 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
 
     package init(stringLiteral text: String) { self.text = text }
 
-    /// Literal parts become text, interpolated values become parameters.
+    /// Makes a statement from a literal. Its literal parts become text, and its interpolated values
+    /// become parameters.
     package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.sql }
 
-    /// Text that is trusted as SQL; never anything from outside.
+    /// Makes a statement from text that is trusted as SQL. Never pass text from outside.
     package init(raw text: String) { self.text = text }
 
-    /// Collects text and parameters as the compiler calls it for each part of the literal.
+    /// Collects the text and the parameters; the compiler calls it for each part of the literal.
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql: SQL
 
-        /// Reserves room; both counts come from the compiler.
+        /// Starts a literal. The compiler passes both counts, to reserve memory.
         package init(literalCapacity: Int, interpolationCount: Int) {
             sql = SQL(raw: "")
             sql.text.reserveCapacity(literalCapacity + interpolationCount * 3)
@@ -45,20 +46,20 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             sql.bind(value)
         }
 
-        // The types that are bound most, without generics.
-        /// Binds a `uuid`.
+        // Overloads for the types that are bound most, without generics.
         package mutating func appendInterpolation(_ value: UUID) { sql.bind(value) }
         package mutating func appendInterpolation(_ value: String) { sql.bind(value) }
         package mutating func appendInterpolation(_ value: Timestamp) { sql.bind(value) }
 
-        /// Splices another statement's text and values.
+        /// Inserts another statement's text and values.
         package mutating func appendInterpolation(_ fragment: SQL) { sql.append(fragment) }
 
-        /// Splices text that is trusted as SQL; never anything from outside.
+        /// Inserts text that is trusted as SQL. Never pass text from outside.
         package mutating func appendInterpolation(raw text: String) { sql.text.append(text) }
     }
 
-    /// Appends text and values; the fragment's `$1` … are renumbered after this statement's own.
+    /// Appends another statement. Its parameters `$1` … are renumbered to follow this statement's
+    /// own.
     package mutating func append(_ other: SQL) {
         if other.slots.isEmpty {
             text.append(other.text)
@@ -77,7 +78,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             }
             return
         }
-        // The fragment counts its own values from $1, so its numbers move up by ours.
+        // The other statement counts its values from $1, so add the number of values here to each
+        // of its numbers.
         let bytes = other.text.utf8
         var at = bytes.startIndex
         for (number, slot) in other.slots.enumerated() {
@@ -93,7 +95,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         text.append(String(other.text[at...]))
     }
 
-    /// The two statements' texts joined without a separator.
+    /// Returns both statements joined without a separator.
     package static func + (left: SQL, right: SQL) -> SQL {
         var sum = left
         sum.append(right)
@@ -102,7 +104,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
 
     package static func += (left: inout SQL, right: SQL) { left.append(right) }
 
-    /// The parts one after another with a trusted separator between, as in `" AND "`.
+    /// Returns the parts joined by a separator that is trusted as SQL, such as `" AND "`.
     package static func joined(_ parts: [SQL], separator: String) -> SQL {
         var sum = SQL(raw: "")
         for (index, part) in parts.enumerated() {
@@ -112,7 +114,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return sum
     }
 
-    /// Binds the next `$n` that the text contains already; do not splice anything after it.
+    /// Binds the next `$n` if the text contains it already. Do not append another statement
+    /// afterwards.
     mutating func bindUnmarked(_ array: BoundArray) {
         let offset = values.count
         array.encode(into: &values)
@@ -120,7 +123,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             Slot(type: array.arrayType, offset: offset, length: values.count - offset, mark: 0))
     }
 
-    /// The same for a value that is not an array.
+    /// Binds a value that is not an array in the same way.
     mutating func bindUnmarked<T: PostgresEncodable>(_ value: T) {
         let offset = values.count
         let present = value.encode(into: &values)

@@ -2,23 +2,24 @@ import Runtime
 import Synchronization
 import Text
 
-/// Standbys of the database behind one address, as the app's role and the platform's role read
-/// them.
+/// One or more standbys of the database behind one address. The app's role and the platform's role
+/// read from them.
 ///
-/// They serve reads that may lag, from a given position on. Where they cannot, the primary does: a
-/// standby never makes a read fail.
+/// They serve reads that may be somewhat old, but not older than a given position of the log. If no
+/// standby can serve such a read, the primary does, so a standby never makes a read fail.
 package final class Standbys: Sendable {
     private let app: Postgres
     private let platform: Postgres
     private let measures: StandbyMeasures
-    /// Whether a read was lost there. Until `look` gets an answer, none is sent, because each could
-    /// wait for a silent server.
+    /// Whether a read at the standby was lost. Then no reads are sent there until `look` gets an
+    /// answer, because each could wait for a silent server.
     private let isAway = Atomic<Bool>(false)
-    /// Sampled by `follow`; before the first sample no standby is read.
+    /// The primary's recent positions. `follow` adds to them; before the first one, no standby is
+    /// read.
     package let positions: PrimaryPositions
 
-    /// Both configurations get limits of their own: few connections to the standby, and timeouts
-    /// that leave the primary time to answer instead.
+    /// Connects as both roles. The limits in the configurations are replaced: few connections, and
+    /// timeouts short enough that the primary can still answer in time.
     package init(
         app: PostgresConfiguration, platform: PostgresConfiguration, loops: [EventLoop],
         positions: PrimaryPositions, measures: StandbyMeasures = StandbyMeasures()
@@ -29,7 +30,7 @@ package final class Standbys: Sendable {
         self.measures = measures
     }
 
-    /// The most connections to a standby, for each role and each loop; one stays open.
+    /// The most connections to the standby for each role on each loop; one stays open while idle.
     package static let connectionsPerLoop = 2
 
     private static func limited(_ given: PostgresConfiguration) -> PostgresConfiguration {
@@ -46,9 +47,9 @@ package final class Standbys: Sendable {
 
     package enum Role: Sendable { case app, platform }
 
-    /// The rows as of `position` or later; `nil` if the primary must be read instead. `tenant` is
-    /// the value of `app.tenant` while the statement runs. `position` is `nil` if the caller did
-    /// not say.
+    /// Returns the rows as of `position` or later; `nil` if the primary must be read instead.
+    /// `tenant` is the value of `app.tenant` while the statement runs. If `position` is `nil`, the
+    /// primary must be read.
     package func read(
         _ sql: SQL, by role: Role, in tenant: UUID? = nil, from position: WALPosition?
     ) async -> Rows? {
@@ -84,8 +85,7 @@ package final class Standbys: Sendable {
         return nil
     }
 
-    /// What the standby has replayed, asked over one of its connections; `nil` if it does not
-    /// answer.
+    /// Asks the standby how far it has replayed the log; `nil` if it does not answer.
     @discardableResult
     package func look() async -> WALPosition? {
         let replayed = try? await app.replayed()
@@ -93,7 +93,7 @@ package final class Standbys: Sendable {
         return replayed
     }
 
-    /// Notes where the primary is, and how far the standby is behind it; called every second.
+    /// Records the primary's position and how far the standby is behind it. Called every second.
     package func follow(_ primary: Postgres) async throws(PostgresError) {
         positions.note(try await primary.flushedPosition())
         guard let replayed = await look() else { return }
@@ -110,14 +110,15 @@ package final class Standbys: Sendable {
 
 /// Why a read that a standby could have answered went to the primary.
 package enum StandbyFallback: String, CaseIterable, Sendable {
-    /// It had not replayed what the caller changed, or was older than the limit.
+    /// The standby had not replayed the caller's own changes, or its data was older than the limit.
     case lag
-    /// No connection, or none with room.
+    /// No connection was open, or none had room for the read.
     case unavailable
-    /// Replay had to change what the statement was reading.
+    /// The standby cancelled the read, because replaying the log had to change what it was reading.
     case conflict
     case timeout
-    /// The standby refused the statement, or another one of its batch. The primary may do so too.
+    /// The standby refused the statement or another one of its batch. The primary may refuse it
+    /// too.
     case refused
 
     init(_ error: PostgresError) {
@@ -134,7 +135,7 @@ package enum StandbyFallback: String, CaseIterable, Sendable {
     }
 }
 
-/// The metrics of reads that may lag.
+/// The metrics of reads that may be answered by a standby.
 package struct StandbyMeasures: Sendable {
     package var standby = Counter()
     package var primary = Counter()
@@ -145,44 +146,44 @@ package struct StandbyMeasures: Sendable {
     package init() {}
 }
 
-/// How far the server of one connection has replayed the primary's log. It only grows: a server
-/// that restarts closes its connections. Other connections say nothing about it, since an address
-/// may stand for several standbys.
+/// How far the server behind one connection has replayed the primary's log. It never goes back,
+/// because a server that restarts closes its connections. What another connection reports does not
+/// count, since several standbys may share an address.
 struct Replay {
-    /// Asked of a standby. The ELSE branch is for a server that was promoted: it has exactly what
-    /// it has written.
+    /// The question for the server's position. The ELSE branch is for a standby that was promoted:
+    /// its data is what it has written itself.
     static let question: SQL = """
         SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
             ELSE pg_current_wal_insert_lsn() END
         """
 
-    /// The server has replayed at least this much.
+    /// The position that the server is known to have replayed.
     var known = WALPosition.start
-    /// Reads that need more than is known, until the pending question is answered.
+    /// Reads that need a later position than `known`; they wait for the answer to the question.
     var waiting: [(needed: WALPosition, statement: Statement)] = []
 }
 
 extension Postgres {
-    /// What this server has replayed or, as the primary, written; `nil` before a standby's first
-    /// record.
+    /// Returns what this server has replayed or, as the primary, written. Returns `nil` if a
+    /// standby has replayed nothing yet.
     package func replayed() async throws(PostgresError) -> WALPosition? {
         try await read(Replay.question).first?.get(0)
     }
 }
 
 extension PostgresError {
-    /// A standby has not replayed what a read needs.
+    /// The error of a read whose position the standby has not replayed.
     static let notReplayed = PostgresError(
         .unavailable, "not replayed yet", "standby.not_replayed")
-    /// No connection to a standby is open, or none has room.
+    /// The error of a read for which no connection to a standby is open or has room.
     static let noStandby = PostgresError(.unavailable, "no connection", "standby.not_connected")
 }
 
 extension PostgresConnection {
-    /// Submits a read that needs a position. If the position is not known to be replayed, the
-    /// server is asked first. A guard in the read's own batch would save that round trip, but it
-    /// could stop the read only by an error, which fills the standby's log and fails the batch's
-    /// other reads.
+    /// Sends a read once the server has replayed the position that it needs. If that is not known,
+    /// the server is asked first. A condition within the read's own batch would save this round
+    /// trip. But it could stop the read only by an error, which would fill the standby's log and
+    /// fail the other reads of the batch.
     func submit(_ statement: Statement, replayed needed: WALPosition) {
         if replay.known >= needed { return submit(statement) }
         replay.waiting.append((needed, statement))
@@ -192,7 +193,7 @@ extension PostgresConnection {
         submitAlone(question)
     }
 
-    /// Sends the reads whose positions are replayed; the others fail.
+    /// Sends the waiting reads whose position is replayed; the others fail.
     private func replayed(_ answer: Answer) {
         let waiting = replay.waiting
         replay.waiting = []
@@ -216,7 +217,7 @@ extension PostgresConnection {
 }
 
 extension Pool {
-    /// A read at a standby: sent on an open connection or not at all, and never sent twice.
+    /// Runs a read at a standby. It fails if no connection is open, and it is never sent twice.
     func readReplayed(_ statement: Statement, _ needed: WALPosition) {
         statement.retried = true
         guard !closed, let reader = leastLoaded() else {

@@ -3,16 +3,18 @@ import Text
 
 typealias Answer = Result<Rows, PostgresError>
 
-/// A statement in progress, and its completion. Confined to the loop of its pool.
+/// A statement in progress, with the callback for its answer.
 ///
-/// `@unchecked Sendable`: created by the caller, then handed to that loop and touched only there.
+/// `@unchecked Sendable`: the caller makes it and then passes it to the pool's loop, which alone
+/// uses it.
 final class Statement: @unchecked Sendable {
     enum Role {
-        /// May run on any read connection, share a sync, and be sent twice.
+        /// A read. It may run on any read connection, share a sync with others, and be sent twice.
         case read
-        /// Its own implicit transaction: completes when the server has acknowledged the sync.
+        /// A write as its own implicit transaction. It completes when the server has acknowledged
+        /// the sync.
         case write
-        /// Inside an explicit transaction.
+        /// A statement inside an explicit transaction.
         case inTransaction
     }
 
@@ -20,27 +22,27 @@ final class Statement: @unchecked Sendable {
     let role: Role
     /// The value of `app.tenant` while the statement runs.
     let tenant: UUID?
-    /// Loop time in nanoseconds when it began to wait for a connection.
+    /// When it began to wait for a connection, in nanoseconds of loop time.
     var began: Int64 = 0
-    /// Loop time after which it is not sent any more.
+    /// The loop time after which it is no longer sent.
     var deadline: Int64 = .max
-    /// When the request's waits end; `deadline` is never later.
+    /// The loop time by which the request must stop waiting; `deadline` is never later.
     var latest: Int64 = .max
     var retried = false
     /// The first failure of a message sent for this statement, such as its Parse.
     var failure: PostgresError?
     var rows: Rows?
-    /// How many warnings the connection had counted when this was sent.
+    /// How many warnings the connection had received when this was sent.
     var warningsBefore = 0
-    /// Whether the server warned after that and before it answered.
+    /// Whether the server sent a warning between this statement and its answer.
     var isUnconfirmed = false
-    /// Where the position after its commit is noted; `nil` if it is not asked for.
+    /// Where to record the log's position after the commit; `nil` if it is not needed.
     var position: CommitPosition?
-    /// Numbers the questions for that position, one for each attempt.
+    /// The number of the latest question for the log's position; each attempt asks one.
     var lastQuestion = 0
     var awaitsPosition = false
     private var trace: Trace?
-    /// Nanoseconds since 1970, if the statement is traced.
+    /// When it began, in nanoseconds since 1970; set only if the statement is traced.
     private var start: Int64 = 0
     private var held: Answer?
     private var finish: ((Answer) -> Void)?
@@ -55,7 +57,8 @@ final class Statement: @unchecked Sendable {
         self.finish = finish
     }
 
-    /// Records a span from now until it completes; none if `trace` is `nil`.
+    /// Begins a trace span, which ends when the statement completes. If `trace` is `nil`, there is
+    /// none.
     func follow(_ trace: Trace?) {
         guard let trace else { return }
         self.trace = trace
@@ -76,32 +79,32 @@ final class Statement: @unchecked Sendable {
         finish?(answer)
     }
 
-    /// Completes with the answer that came before the position.
+    /// Completes with the answer that arrived before the log's position.
     func completeHeld() {
         guard let held else { return }
         self.held = nil
         complete(held)
     }
 
-    /// Fails with the failure that was found, or else as unavailable.
+    /// Fails with the error that was already found, or else with `.unavailable`.
     func abandon(_ cause: String) {
         complete(.failure(failure ?? PostgresError(.unavailable, cause)))
     }
 }
 
-/// The prepared statements of one connection by their text. Names are never used twice, so a
-/// statement lost to an error cannot be mistaken for another.
+/// The prepared statements of one connection, by their text. A name is never used twice, so a
+/// statement that was lost to an error cannot be mistaken for another.
 struct StatementCache {
     private struct Entry {
         var name: String
         var used: UInt64
-        /// The batch its Parse went with; `nil` once the server confirmed it.
+        /// The batch with which its Parse was sent; `nil` once the server has confirmed it.
         var batch: Int?
     }
 
     enum Found {
         case name(String)
-        /// Its Parse is in flight in an earlier batch, and may still fail.
+        /// Its Parse was sent in an earlier batch, is not confirmed, and may still fail.
         case unconfirmed
     }
 
@@ -117,7 +120,8 @@ struct StatementCache {
         guard let index = entries.index(forKey: text) else { return nil }
         entries.values[index].used = clock
         let entry = entries.values[index]
-        // In one batch a failed Parse also fails its users, which are then sent again.
+        // In the same batch, a failed Parse also fails the statements that use it, and they are
+        // sent again.
         if let sent = entry.batch, sent != batch { return .unconfirmed }
         return .name(entry.name)
     }
@@ -128,7 +132,8 @@ struct StatementCache {
         }
     }
 
-    /// A name for a new text, and the name that must be deallocated to make room, if any.
+    /// Adds a text. Returns its new name, and the name of a statement that must be deallocated to
+    /// make room, if any.
     mutating func add(_ text: String, batch: Int) -> (name: String, evicted: String?) {
         var evicted: String?
         if entries.count >= limit,
@@ -143,16 +148,16 @@ struct StatementCache {
         return (name, evicted)
     }
 
-    /// Removes a text, unless it was meanwhile prepared under another name.
+    /// Removes a text, unless it has meanwhile been prepared again under another name.
     mutating func remove(_ text: String, name: String? = nil) {
         if let name, entries[text]?.name != name { return }
         entries[text] = nil
     }
 }
 
-/// The span of a statement, by OpenTelemetry's conventions for database clients.
+/// Describes a statement as a trace span, by OpenTelemetry's conventions for database clients.
 extension Statement {
-    /// PostgreSQL's words before the name of a table.
+    /// The SQL keywords that precede a table's name.
     private static let beforeTables = ["FROM", "INTO", "UPDATE"]
 
     func addSpan(to trace: Trace, since start: Int64, _ answer: Answer) {
@@ -160,7 +165,7 @@ extension Statement {
         var attributes: [(name: StaticString, value: LogValue)] = [
             ("db.system.name", "postgresql"), ("db.operation.name", .text(operation)),
             ("db.query.summary", .text(summary)),
-            // Values are bound, so the text has none.
+            // The text contains no values, because values are bound.
             ("db.query.text", .text(sql.text)),
         ]
         guard case .failure(let error) = answer else {
@@ -173,8 +178,9 @@ extension Statement {
         trace.add(summary, since: start, isFailed: true, attributes)
     }
 
-    /// The first word; and that word with the first table that is named outside of parentheses
-    /// (inside, functions use `FROM` too). Reads bytes, and no further than needed.
+    /// Returns the first word, and that word followed by the first table that is named outside
+    /// parentheses (within them, functions use `FROM` too). Reads no more of the text than
+    /// necessary.
     static func summary(of text: String) -> (operation: String, summary: String) {
         var rest = text.utf8[...]
         let first = nextWord(of: &rest)
@@ -191,7 +197,7 @@ extension Statement {
                 if byte == UInt8(ascii: "(") { depth += 1 }
                 if byte == UInt8(ascii: ")") { depth -= 1 }
             }
-            // IS DISTINCT FROM is a comparison.
+            // In IS DISTINCT FROM, no table follows `FROM`.
             before = before.elementsEqual("DISTINCT".utf8) ? word.prefix(0) : word
             word = nextWord(of: &rest)
         }
@@ -206,8 +212,8 @@ extension Statement {
         return word
     }
 
-    /// The name at the start of the word; `nil` for a function, a query in parentheses, another
-    /// keyword.
+    /// Returns the table's name at the start of the word; `nil` if the word is a function, a query
+    /// in parentheses or another keyword.
     private static func table(_ word: Substring.UTF8View) -> String? {
         let name = word.prefix {
             (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F

@@ -2,11 +2,12 @@ import Runtime
 import Synchronization
 import Text
 
-/// An open transaction, valid within the body of `Postgres.transaction` only.
+/// An open transaction. It is valid only within the body of `Postgres.transaction`.
 package struct Transaction: Sendable {
     let session: TransactionSession
 
-    /// One statement, in order. After a failure the transaction can only be rolled back.
+    /// Runs a statement after all earlier ones. Once one has failed, the transaction can only be
+    /// rolled back.
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
@@ -14,23 +15,23 @@ package struct Transaction: Sendable {
         return try await session.send(sql).get()
     }
 
-    /// One statement whose answer is not needed. It is sent with the next one or with COMMIT, in
-    /// order, and if it fails, that one fails.
+    /// Runs a statement whose answer is not needed. It is sent together with the next statement or
+    /// with COMMIT, and if it fails, so does that.
     package func queryLater(_ sql: SQL) { session.sendLater(sql) }
 
-    /// A setting until the end of the transaction, from the next statement on. It is sent as a
-    /// command and not as a call of `set_config`, because a database of several servers passes on
-    /// only the command.
+    /// Makes a setting that applies from the next statement until the end of the transaction. It is
+    /// sent as a command instead of a call of `set_config`, because a database of several servers
+    /// forwards only the command.
     package func setLater(_ name: StaticString, _ value: String) {
         session.sendLater(command: Postgres.setLocal(name, value))
     }
 
-    /// One statement whose answer is awaited later. It is sent with the next one, in order, so that
-    /// statements which do not depend on each other share a round trip.
+    /// Queues a statement whose answer is awaited later. It is sent together with the next one, so
+    /// that statements which do not depend on each other share a round trip.
     package func ask(_ sql: SQL) -> AskedRows { AskedRows(session: session, sql) }
 }
 
-/// The rows of a statement whose answer is awaited later.
+/// The future rows of a statement whose answer is awaited later.
 package struct AskedRows: Sendable {
     private let session: TransactionSession
     private let answer = AwaitedAnswer()
@@ -40,7 +41,8 @@ package struct AskedRows: Sendable {
         session.sendLater(sql, answer)
     }
 
-    /// Sends what still waits. If an earlier statement failed, this one fails too. Call it once.
+    /// Returns the rows, after sending everything that still waits. If an earlier statement failed,
+    /// this throws too. Call it once.
     package func rows() async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
         if Deadline.current?.isOver == true { throw PostgresError.requestIsOver }
@@ -48,23 +50,23 @@ package struct AskedRows: Sendable {
     }
 }
 
-/// A transaction that its holder must end exactly once.
+/// A transaction that the caller must end exactly once.
 package struct OpenTransaction: Sendable {
-    /// For statements; unusable after `commit` or `rollback`.
+    /// Runs the statements. It cannot be used after `commit` or `rollback`.
     package let transaction: Transaction
 
-    /// `.commitUnknown` if the answer to COMMIT was lost.
+    /// Commits. Throws `.commitUnknown` if the answer to COMMIT was lost.
     package func commit() async throws(PostgresError) {
         if let error = await transaction.session.commit() { throw error }
     }
 
-    /// Never fails: if ROLLBACK gets no answer, the connection is closed instead.
+    /// Rolls back. It never fails: if ROLLBACK gets no answer, the connection is closed instead.
     package func rollback() async { await transaction.session.rollback() }
 }
 
 extension Postgres {
-    /// Runs `body` in a transaction. If it throws, the transaction is rolled back and the error is
-    /// rethrown. Otherwise like `begin`.
+    /// Runs `body` in a transaction, which is then committed. If `body` throws, the transaction is
+    /// rolled back and the error rethrown. Settings and waiting are as for `begin`.
     package func transaction<T: Sendable>(
         settings: [(StaticString, String)] = [],
         _ body: (Transaction) async throws -> T
@@ -81,8 +83,9 @@ extension Postgres {
         return value
     }
 
-    /// Takes a connection for a transaction: BEGIN and the settings (SET LOCAL, as literals) are
-    /// sent with its first statement. A caller that gives up breaks no connection.
+    /// Takes a connection and begins a transaction. BEGIN and the settings (SET LOCAL, as literals)
+    /// are sent with its first statement. If the calling task is cancelled, the connection remains
+    /// usable.
     package func begin(
         settings: [(StaticString, String)] = []
     ) async throws(PostgresError) -> OpenTransaction {
@@ -115,19 +118,20 @@ extension Postgres {
         return OpenTransaction(transaction: Transaction(session: session))
     }
 
-    /// A transaction with `app.tenant` set.
+    /// Runs `body` in a transaction with `app.tenant` set.
     package func tenantTransaction<T: Sendable>(
         _ tenant: UUID, _ body: (Transaction) async throws -> T
     ) async throws -> T {
         try await transaction(settings: [("app.tenant", tenant.description)], body)
     }
 
-    /// `value` must not contain NUL.
+    /// Returns a SET LOCAL command. `value` must not contain NUL.
     static func setLocal(_ name: StaticString, _ value: String) -> String {
         "SET LOCAL \(name) = '\(escaped(value))'"
     }
 
-    /// `standard_conforming_strings` is on, so only the quote is special.
+    /// Returns the text with quotes doubled. No other character is special, because
+    /// `standard_conforming_strings` is on.
     private static func escaped(_ value: String) -> String {
         var bytes: [UInt8] = []
         for byte in value.utf8 {
@@ -138,9 +142,10 @@ extension Postgres {
     }
 }
 
-/// The answer to one statement of a transaction, which arrives before or after it is read.
+/// The answer to one statement of a transaction. It may arrive before or after the caller asks for
+/// it.
 ///
-/// `@unchecked Sendable`: its state is touched on the pool's loop only.
+/// `@unchecked Sendable`: its state is used only on the pool's loop.
 final class AwaitedAnswer: @unchecked Sendable {
     var isSent = false
     private var answer: Answer?
@@ -157,31 +162,32 @@ final class AwaitedAnswer: @unchecked Sendable {
     }
 }
 
-/// What a transaction sends with its next statement.
+/// Something that a transaction sends together with its next statement.
 private enum Waiting {
     case statement(SQL, AwaitedAnswer?)
-    /// If it fails, the next statement fails.
+    /// A command without an answer; if it fails, the next statement fails.
     case command(String)
 }
 
-/// `@unchecked Sendable`: its state is touched on the pool's loop only.
+/// `@unchecked Sendable`: its state is used only on the pool's loop.
 final class TransactionSession: @unchecked Sendable {
     private let pool: Pool
     private let connection: PostgresConnection
-    /// The trace of the request that began it.
+    /// The trace of the request that began the transaction.
     private let trace: Trace?
-    /// Sent ahead of the first statement, in the same round trip.
+    /// The commands that are sent before the first statement, in the same round trip.
     private var prelude: [String]
-    /// Statements whose answers are not awaited: sent ahead of the next, in the same round trip, or
-    /// as soon as they are many bytes, so that the server works on them meanwhile.
+    /// Statements whose answers are not awaited yet. They are sent before the next awaited one, in
+    /// the same round trip. If they reach `bytesThatWait`, they are sent at once, so that the
+    /// server can already work on them.
     private let waiting = Mutex<(statements: [Waiting], bytes: Int)>(([], 0))
     private static let bytesThatWait = 32 * 1024
-    /// The first failure of a statement that was not awaited; it becomes the answer to the next
-    /// awaited one.
+    /// The first failure of a statement that was not awaited. It becomes the answer to the next
+    /// awaited statement.
     private var failure: PostgresError?
     private static let over = PostgresError(.unavailable, "the transaction has ended")
     private var begun = false
-    /// The COMMIT or ROLLBACK, until it is answered.
+    /// The COMMIT or ROLLBACK that is not answered yet.
     private var ending: Statement?
     private var ended = false
 
@@ -192,7 +198,8 @@ final class TransactionSession: @unchecked Sendable {
         self.trace = trace
     }
 
-    /// `answer` receives the answer; `nil` if only a failure counts.
+    /// Adds a statement to send with the next one. `answer` receives its answer; `nil` if only a
+    /// failure matters.
     func sendLater(_ sql: SQL, _ answer: AwaitedAnswer? = nil) {
         let bytes = waiting.withLock { waiting in
             waiting.statements.append(.statement(sql, answer))
@@ -203,12 +210,14 @@ final class TransactionSession: @unchecked Sendable {
         pool.loop.run { [self] in if !ended { submitWaiting() } }
     }
 
-    /// A command without parameters or answer, such as SET LOCAL. Dropped if no statement follows.
+    /// Adds a command without parameters or answer, such as SET LOCAL. It is discarded if no
+    /// statement follows.
     func sendLater(command: String) {
         waiting.withLock { $0.statements.append(.command(command)) }
     }
 
-    /// If a statement that was sent earlier failed, its failure is the answer.
+    /// Sends a statement and waits for the answer. If a statement before it failed, that failure is
+    /// the answer.
     func send(_ sql: SQL) async -> Answer {
         await withUnsafeContinuation { continuation in
             let statement = Statement(sql, .inTransaction) { [self] answer in
@@ -224,7 +233,7 @@ final class TransactionSession: @unchecked Sendable {
         }
     }
 
-    /// The answer to a statement that was sent ahead, or that still waits.
+    /// Waits for the answer to a statement that was sent earlier or still waits to be sent.
     func receive(_ awaited: AwaitedAnswer) async -> Answer {
         await withUnsafeContinuation { continuation in
             pool.loop.run { [self] in
@@ -270,13 +279,13 @@ final class TransactionSession: @unchecked Sendable {
         connection.submitCommitting(statement, before: before)
     }
 
-    /// COMMIT; `nil` if the server confirmed it.
+    /// Sends COMMIT. Returns `nil` if the server confirmed it, else why not.
     func commit() async -> PostgresError? {
         await finish("COMMIT", noting: CommitPosition.current) { answer, earlier, isUnconfirmed in
             switch answer {
             case .success(let rows):
-                // After a failed statement the server answers COMMIT with ROLLBACK, and without an
-                // error.
+                // If a statement failed before, the server answers COMMIT with ROLLBACK, which is
+                // not an error.
                 if rows.command == "COMMIT" { return isUnconfirmed ? .unconfirmed : nil }
                 return earlier
                     ?? PostgresError(
@@ -295,7 +304,8 @@ final class TransactionSession: @unchecked Sendable {
         _ = await finish("ROLLBACK") { _, _, _ in nil }
     }
 
-    /// Ends the transaction and returns the connection, or closes it if that failed.
+    /// Ends the transaction and returns the connection to the pool, or closes the connection if
+    /// that failed.
     private func finish(
         _ command: SQL, noting position: CommitPosition? = nil,
         _ judge:

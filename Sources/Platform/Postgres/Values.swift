@@ -1,24 +1,24 @@
 import Text
 
-/// A value that can be bound, in PostgreSQL's binary format.
+/// A value that can be bound to a statement, in PostgreSQL's binary format.
 package protocol PostgresEncodable: Sendable {
-    /// The type's OID in `pg_type`.
+    /// The OID of the type in `pg_type`.
     static var postgresType: UInt32 { get }
-    /// Appends the binary form; false for NULL.
+    /// Appends the binary form to `bytes`. Returns false, and appends nothing, for NULL.
     func encode(into bytes: inout [UInt8]) -> Bool
 }
 
 /// A value that can be read from a result column, from PostgreSQL's binary format.
 package protocol PostgresDecodable {
-    /// Decodes these bytes (`nil` for NULL) of a column with this type OID; `nil` if they do not
-    /// fit.
+    /// Decodes a column's bytes (`nil` for NULL), whose type has this OID. Returns `nil` if they
+    /// are not a value of this type.
     static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Self?
-    /// The value of a column, counted from 0. Throws `.decoding` if it is NULL and `Self` is not
-    /// optional, or of another type, or not there. The compiler makes one of these for each type:
-    /// generic code that decodes looks the optional's type up at each column, which made a row of
-    /// 32 columns take 7 µs instead of 2.
+    /// Returns the value of a column, counted from 0. Throws `.decoding` if the column does not
+    /// exist, has another type, or is NULL although `Self` is not optional. The compiler makes one
+    /// version for each type. Generic decoding code would look up the optional's type at each
+    /// column, which made a row of 32 columns take 7 µs instead of 2.
     static func read(_ column: Int, of row: Row) throws(PostgresError) -> Self
-    /// The same; `nil` if the column is NULL.
+    /// Returns the value of a column like `read`; `nil` if the column is NULL.
     static func readIfAny(_ column: Int, of row: Row) throws(PostgresError) -> Self?
 }
 
@@ -59,7 +59,7 @@ extension UUID: PostgresEncodable, PostgresDecodable {
         return true
     }
 
-    /// `nil` unless the column holds exactly 16 bytes.
+    /// Decodes a `uuid`; `nil` unless there are exactly 16 bytes.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> UUID? {
         guard let bytes, bytes.count == 16, let high = bytes.bigEndian(UInt64.self),
             let low = bytes.bigEndian(UInt64.self, at: 8)
@@ -71,23 +71,24 @@ extension UUID: PostgresEncodable, PostgresDecodable {
 extension String: PostgresEncodable, PostgresDecodable {
     package static var postgresType: UInt32 { TypeOID.text }
 
-    /// UTF-8 without a terminator; the server refuses U+0000.
+    /// Appends UTF-8 without a terminator. The server refuses U+0000.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.append(contentsOf: utf8)
         return true
     }
 
-    /// Also reads `jsonb`, whose binary form has a version byte first.
+    /// Decodes a text type or `jsonb`.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> String? {
         guard let bytes else { return nil }
-        // jsonb's binary form is a version byte, then the text.
+        // The binary form of jsonb is a version byte followed by the text.
         guard type == TypeOID.jsonb else { return String(decoding: bytes, as: UTF8.self) }
         guard bytes.first == 1 else { return nil }
         return String(decoding: bytes.dropFirst(), as: UTF8.self)
     }
 }
 
-/// `timestamptz`: microseconds, counted by PostgreSQL from 2000-01-01. `infinity` is refused.
+/// A time is bound as `timestamptz`, in microseconds that PostgreSQL counts from 2000-01-01.
+/// `infinity` does not decode.
 extension Timestamp: PostgresEncodable, PostgresDecodable {
     private static let epoch: Int64 = 946_684_800_000_000
 
@@ -108,14 +109,15 @@ extension Timestamp: PostgresEncodable, PostgresDecodable {
 }
 
 extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
-    /// The wrapped type's OID: the server needs it for NULL too.
+    /// The OID of the wrapped type, which the server needs even for NULL.
     package static var postgresType: UInt32 { Wrapped.postgresType }
 
     package func encode(into bytes: inout [UInt8]) -> Bool { self?.encode(into: &bytes) ?? false }
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
-    /// The inner `nil` is NULL; the outer `nil` is a value that does not decode.
+    /// Decodes an optional value: `.some(nil)` is NULL, and `nil` means that the bytes do not
+    /// decode.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Wrapped?? {
         guard let bytes else { return .some(nil) }
         return Wrapped.decode(bytes, type: type).map { .some($0) }
@@ -126,7 +128,8 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     }
 }
 
-/// A string enumeration opts in with an empty conformance; an unknown value fails to decode.
+/// A string enumeration becomes bindable by an empty conformance. A text that is not one of its
+/// cases fails to decode.
 extension PostgresEncodable where Self: RawRepresentable, RawValue == String {
     package static var postgresType: UInt32 { TypeOID.text }
 
@@ -134,7 +137,7 @@ extension PostgresEncodable where Self: RawRepresentable, RawValue == String {
 }
 
 extension PostgresDecodable where Self: RawRepresentable, RawValue == String {
-    /// `nil` for a text that is not a case of the enumeration.
+    /// Decodes a text as a case of the enumeration; `nil` if it is none.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Self? {
         String.decode(bytes, type: type).flatMap(Self.init(rawValue:))
     }
@@ -178,7 +181,7 @@ extension Double: PostgresEncodable, PostgresDecodable {
         return true
     }
 
-    /// Only from `double precision`: `real` and `numeric` fail to decode.
+    /// Decodes a `double precision`; `real` and `numeric` fail to decode.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Double? {
         guard type == TypeOID.float8 else { return nil }
         return bytes?.bigEndian(UInt64.self).map(Double.init(bitPattern:))
@@ -193,14 +196,15 @@ extension Bool: PostgresEncodable, PostgresDecodable {
         return true
     }
 
-    /// `nil` unless the column holds exactly one byte.
+    /// Decodes a `bool`; `nil` unless there is exactly one byte.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Bool? {
         guard let bytes, bytes.count == 1 else { return nil }
         return bytes[0] != 0
     }
 }
 
-/// A type that a bound or decoded array may contain, besides `UInt8`, which makes a `bytea`.
+/// A type that can be an element of a bound or decoded array. An array of `UInt8` is a `bytea`
+/// instead.
 package protocol PostgresElement: PostgresEncodable, PostgresDecodable {
     static var postgresArrayType: UInt32 { get }
 }
@@ -222,9 +226,9 @@ extension Timestamp: PostgresElement {
 }
 
 extension UInt8: PostgresElement {
-    /// `bytea`, not a number: PostgreSQL has no one-byte integer.
+    /// The OID of `bytea`, because PostgreSQL has no one-byte integer.
     package static var postgresType: UInt32 { TypeOID.bytea }
-    /// `bytea`: an array of bytes is one scalar.
+    /// The OID of `bytea`, because an array of bytes is a single value.
     package static var postgresArrayType: UInt32 { TypeOID.bytea }
 
     /// Appends the byte itself; never NULL.
@@ -233,13 +237,13 @@ extension UInt8: PostgresElement {
         return true
     }
 
-    /// `nil` unless the column holds exactly one byte.
+    /// Decodes one byte; `nil` unless there is exactly one.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> UInt8? {
         bytes?.count == 1 ? bytes?.first : nil
     }
 }
 
-/// `bytea` in an array of its own.
+/// Allows arrays of `bytea`.
 extension Array: PostgresElement where Element == UInt8 {
     package static var postgresArrayType: UInt32 { TypeOID.byteaArray }
 }
@@ -247,7 +251,8 @@ extension Array: PostgresElement where Element == UInt8 {
 extension Array: PostgresEncodable where Element: PostgresElement {
     package static var postgresType: UInt32 { Element.postgresArrayType }
 
-    /// PostgreSQL's binary array form: one dimension, no NULL; raw bytes for `[UInt8]`.
+    /// Appends PostgreSQL's binary form of an array of one dimension without NULLs. For `[UInt8]`,
+    /// appends the bytes themselves.
     package func encode(into bytes: inout [UInt8]) -> Bool {
         if Element.self == UInt8.self {
             withUnsafeBytes { bytes.append(contentsOf: $0) }
@@ -268,7 +273,7 @@ extension Array: PostgresEncodable where Element: PostgresElement {
 }
 
 extension Array: PostgresDecodable where Element: PostgresElement {
-    /// One dimension, no NULL inside; anything else fails to decode.
+    /// Decodes an array of one dimension without NULLs; any other array fails to decode.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> [Element]? {
         guard let bytes else { return nil }
         if Element.self == UInt8.self { return [UInt8](bytes) as? [Element] }
@@ -295,7 +300,7 @@ extension Array: PostgresDecodable where Element: PostgresElement {
     }
 }
 
-/// An array that is bound as it grows, element by element in the binary format.
+/// An array parameter that is encoded element by element as elements are appended.
 struct BoundArray {
     let arrayType: UInt32
     private let type: UInt32
@@ -332,7 +337,7 @@ struct BoundArray {
 }
 
 extension [UInt8] {
-    /// The header of an array: one dimension, no NULL inside.
+    /// Appends the header of an array of one dimension without NULLs.
     fileprivate mutating func appendArrayHead(of type: UInt32, count: Int32) {
         appendBigEndian(Int32(count == 0 ? 0 : 1))
         appendBigEndian(Int32(0))
@@ -345,10 +350,10 @@ extension [UInt8] {
 
 /// A JSON document as text, bound as `jsonb`.
 package struct JSONB: PostgresEncodable, PostgresDecodable, Hashable {
-    /// The document as written; the server checks it and stores it in its own order.
+    /// The document as given. The server checks it, and stores its members in an order of its own.
     package var text: String
 
-    /// `text` must be one JSON document: PostgreSQL refuses anything else.
+    /// Makes a value from text, which must be one JSON document; PostgreSQL refuses anything else.
     package init(_ text: String) { self.text = text }
 
     package static var postgresType: UInt32 { TypeOID.jsonb }
@@ -359,7 +364,7 @@ package struct JSONB: PostgresEncodable, PostgresDecodable, Hashable {
         return true
     }
 
-    /// Reads `jsonb` and any text type; `nil` for an unknown version byte.
+    /// Decodes `jsonb` or any text type; `nil` if `jsonb` has an unknown version byte.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> JSONB? {
         String.decode(bytes, type: type).map(JSONB.init)
     }

@@ -1,19 +1,19 @@
 import Runtime
 import Synchronization
 
-/// A position in PostgreSQL's write-ahead log, as `16/B374D848`. It grows with each change.
+/// A position in PostgreSQL's write-ahead log, such as `16/B374D848`. It grows with each change.
 package struct WALPosition: Sendable, Comparable, CustomStringConvertible {
     package let offset: UInt64
 
     package init(offset: UInt64) { self.offset = offset }
 
-    /// Before every change.
+    /// The position before the first change.
     package static let start = WALPosition(offset: 0)
-    /// After every change that there will ever be.
+    /// A position that is after every change.
     package static let end = WALPosition(offset: .max)
 
-    /// Two hexadecimal numbers of at most 32 bits each with a slash between; `nil` for any other
-    /// text.
+    /// Parses two hexadecimal numbers of at most 32 bits each with a slash between them; `nil` for
+    /// any other text.
     package init?(_ text: String) {
         let halves = text.split(separator: "/", omittingEmptySubsequences: false)
         guard halves.count == 2, let high = Self.number(halves[0]), let low = Self.number(halves[1])
@@ -28,7 +28,7 @@ package struct WALPosition: Sendable, Comparable, CustomStringConvertible {
         return UInt32(text, radix: 16)
     }
 
-    /// As PostgreSQL writes it.
+    /// The position as PostgreSQL writes it.
     package var description: String {
         let high = String(offset >> 32, radix: 16, uppercase: true)
         return high + "/" + String(offset & 0xFFFF_FFFF, radix: 16, uppercase: true)
@@ -40,7 +40,7 @@ package struct WALPosition: Sendable, Comparable, CustomStringConvertible {
 }
 
 extension WALPosition: PostgresDecodable {
-    /// A `pg_lsn`; `nil` for NULL.
+    /// Decodes a `pg_lsn`; `nil` for NULL.
     package static func decode(
         _ bytes: UnsafeRawBufferPointer?, type: UInt32
     ) -> WALPosition? {
@@ -49,16 +49,17 @@ extension WALPosition: PostgresDecodable {
     }
 }
 
-/// Where the primary's log stood after the commits of one request: a standby that has replayed up to
-/// there has all of them. Collected only while `current` is set.
+/// The position of the primary's log after the commits of one request. A standby that has replayed
+/// the log up to there has all these commits. Positions are collected only while `current` is set.
 package final class CommitPosition: Sendable {
-    /// The one of the running request; `nil` if its commits ask for no position.
+    /// The position to which the running request adds; `nil` if no position is needed.
     @TaskLocal package static var current: CommitPosition?
 
-    /// A commit is flushed before it is acknowledged, and standbys can get the log up to there at
-    /// once. Only with `synchronous_commit` off may the flushed position be behind the commit. Then
-    /// the inserted position covers it, but also what others have begun, which may stay unflushed
-    /// for a while.
+    /// The question for the log's position after a commit. A commit is normally flushed before it
+    /// is acknowledged, so the flushed position covers it, and standbys can get the log up to there
+    /// at once. Only with `synchronous_commit` off may the flushed position be behind the commit.
+    /// Then the inserted position is used. It also covers unfinished work of others, which may stay
+    /// unflushed for a while.
     static let question: SQL = """
         SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
             THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END
@@ -68,10 +69,10 @@ package final class CommitPosition: Sendable {
 
     package init() {}
 
-    /// The newest position; `nil` if nothing was committed.
+    /// The newest position that was recorded; `nil` if nothing was committed.
     package var newest: WALPosition? { state.withLock { $0.newest } }
 
-    /// Whether something was committed whose position was lost with the connection.
+    /// Whether the position of some commit was lost together with its connection.
     package var isUnknown: Bool { state.withLock { $0.isUnknown } }
 
     func note(_ answer: Answer) {
@@ -87,8 +88,8 @@ package final class CommitPosition: Sendable {
 }
 
 extension PostgresConnection {
-    /// Sends a statement that commits, and after it the question where the log then stands: one
-    /// round trip for both. The statement completes after the answer to the question.
+    /// Sends a statement that commits, followed by the question for the log's position, in one
+    /// round trip. The statement completes after the question is answered.
     func submitCommitting(_ statement: Statement, before prelude: [String] = []) {
         guard let position = statement.position else {
             return submitAlone(statement, before: prelude)
@@ -97,7 +98,8 @@ extension PostgresConnection {
         statement.awaitsPosition = true
         let number = statement.lastQuestion
         let question = Statement(CommitPosition.question, .inTransaction) { answer in
-            // An earlier attempt at the statement committed nothing.
+            // This question belongs to an earlier attempt at the statement, which committed
+            // nothing.
             guard number == statement.lastQuestion else { return }
             position.note(answer)
             statement.awaitsPosition = false
@@ -109,13 +111,14 @@ extension PostgresConnection {
 }
 
 extension Postgres {
-    /// Where the log of the primary stands now, after every acknowledged commit; a standby refuses the
-    /// question.
+    /// Returns the primary's log position now, which is after every acknowledged commit. A standby
+    /// refuses the question.
     package func currentPosition() async throws(PostgresError) -> WALPosition {
         try await position(CommitPosition.question)
     }
 
-    /// How far the log of the primary is flushed. The standbys of an idle primary have all of it.
+    /// Returns how far the primary's log is flushed. While the primary is idle, its standbys have
+    /// all of that.
     package func flushedPosition() async throws(PostgresError) -> WALPosition {
         try await position("SELECT pg_current_wal_flush_lsn()")
     }
@@ -126,8 +129,9 @@ extension Postgres {
     }
 }
 
-/// Where the primary's log stood in the last seconds. With it, a standby's age needs no clock: an
-/// idle primary writes nothing, so the age of the last replayed transaction would grow.
+/// The positions of the primary's log in the last seconds. They show how old a standby's data is.
+/// The time of its last replayed transaction would not, because that gets older while an idle
+/// primary writes nothing.
 package final class PrimaryPositions: Sendable {
     private struct Sample {
         var at: Int64
@@ -138,25 +142,26 @@ package final class PrimaryPositions: Sendable {
     private let limit: Int64
     private let now: @Sendable () -> Int64
 
-    /// A standby may lag by `limit` seconds. `now` gives monotonic nanoseconds.
+    /// Makes an empty list. A standby may be `limit` seconds behind. `now` returns monotonic
+    /// nanoseconds.
     package init(limit: Int, now: @escaping @Sendable () -> Int64 = { Deadline.now }) {
         self.limit = Int64(limit) * 1_000_000_000
         self.now = now
     }
 
-    /// Notes where the primary is now.
+    /// Records the primary's current position.
     package func note(_ position: WALPosition) {
         let sample = Sample(at: now(), position: position)
         samples.withLock { samples in
             samples.append(sample)
-            // Keep the newest one that is old enough.
+            // Of the samples that are older than the limit, keep only the newest.
             let old = samples.lastIndex { $0.at <= sample.at - limit } ?? 0
             samples.removeFirst(old)
         }
     }
 
-    /// What a standby must have replayed to be no older than the limit: the primary's position
-    /// then, or at the first sample; `nil` before the first sample.
+    /// The position that a standby must have replayed so that its data is not older than the limit.
+    /// Before the limit has passed once, it is that of the first sample; `nil` without a sample.
     var least: WALPosition? {
         let end = now() - limit
         return samples.withLock { samples in
@@ -164,8 +169,8 @@ package final class PrimaryPositions: Sendable {
         }
     }
 
-    /// How far a standby that has replayed `position` is behind: in bytes, and in seconds, which
-    /// are as exact as the samples are dense.
+    /// Returns how far a standby that has replayed `position` is behind, in bytes and in seconds.
+    /// The seconds are as precise as the samples are frequent.
     package func lag(of position: WALPosition) -> (bytes: Int, seconds: Int) {
         let time = now()
         return samples.withLock { samples in

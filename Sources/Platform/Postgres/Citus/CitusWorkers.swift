@@ -2,11 +2,12 @@ import Runtime
 import Synchronization
 import Text
 
-/// The workers of a distributed database, for the reads of one role. A tenant's rows lie in one
-/// shard; a read of that tenant goes to the worker with it, which Citus plans there as a local one.
-/// A worker that no longer has the shard asks the one that has it, so an old place is only slower.
+/// The connections of one role to the worker servers of a distributed (Citus) database, for reads.
+/// All rows of a tenant are in one shard, so a read of that tenant is sent to the worker that has
+/// the shard. A worker that no longer has the shard forwards the read, so outdated knowledge only
+/// makes a read slower.
 package final class CitusWorkers: Sendable {
-    /// A worker as the coordinator knows it.
+    /// The host and port of a worker, as the coordinator lists them.
     package struct Server: Sendable, Hashable, CustomStringConvertible {
         package var host: String
         package var port: Int
@@ -18,7 +19,8 @@ package final class CitusWorkers: Sendable {
 
         package var description: String { "\(host):\(port)" }
 
-        /// `template` is a URL with the placeholders `{host}` and `{port}`.
+        /// Returns the connection string of this worker: `template`, a URL, with its placeholders
+        /// `{host}` and `{port}` filled in.
         package func conninfo(_ template: String) -> String {
             func filled(_ text: String, _ mark: String, _ value: String) -> String {
                 text.split(separator: mark, omittingEmptySubsequences: false).joined(
@@ -30,31 +32,34 @@ package final class CitusWorkers: Sendable {
     }
 
     private struct State {
-        /// The shard of each tenant that was asked for.
+        /// The shard of each tenant whose shard the coordinator has told.
         var shards: [UUID: Int64] = [:]
-        /// Tenants whose shard is being asked for.
+        /// The tenants whose shard the coordinator is being asked for.
         var asked: Set<UUID> = []
-        /// The worker with each shard. Without those that could not be reached.
+        /// The worker that has each shard. Workers that could not be reached are left out.
         var places: [Int64: Server] = [:]
-        /// When the coordinator gave `places`, in nanoseconds of `Deadline.now`.
+        /// When the coordinator was asked for `places`, in nanoseconds of `Deadline.now`; 0 if they
+        /// are not to be used.
         var learned: Int64 = 0
         var pools: [Server: Postgres] = [:]
     }
 
-    /// The most tenants whose shard is kept.
+    /// The most tenants whose shard is remembered.
     private static let tenantLimit = 100_000
-    /// Nanoseconds for which the coordinator's answer counts. A worker that was removed keeps its
-    /// last picture of the others, and should soon not be asked any more.
+    /// Nanoseconds for which the coordinator's answer is used. It is short, because a worker that
+    /// was removed from the database keeps an outdated list of the others and should soon get no
+    /// more reads.
     private static let longestTrust: Int64 = 10_000_000_000
 
     private let state = Mutex(State())
     private let open: @Sendable (Server) -> Postgres
 
-    /// `open` opens the connections to a worker, when the coordinator names it for the first time.
+    /// Makes an empty list. `open` opens the connections to a worker; it is called when the
+    /// coordinator first names that worker.
     package init(open: @escaping @Sendable (Server) -> Postgres) { self.open = open }
 
-    /// The worker with the rows of a tenant; `nil` while that is unknown. An unknown shard is asked
-    /// for.
+    /// Returns the worker that has the rows of a tenant, or `nil` while that is unknown. If the
+    /// tenant's shard is unknown, the coordinator is asked for it.
     func worker(of tenant: UUID, _ coordinator: Postgres) -> Postgres? {
         let (worker, asks) = state.withLock { state -> (Postgres?, Bool) in
             guard Deadline.now - state.learned < Self.longestTrust else { return (nil, false) }
@@ -80,8 +85,8 @@ package final class CitusWorkers: Sendable {
         }
     }
 
-    /// Whether a worker is one no more, or refuses connections. Then the coordinator answers for its
-    /// tenants until it names a place again.
+    /// Whether a worker was removed or refuses connections. If so, the coordinator answers the
+    /// reads of its tenants until it names a worker for their shards again.
     func isGone(_ worker: Postgres) -> Bool {
         state.withLock { state in
             let isKnown = state.pools.values.contains { $0 === worker }
@@ -91,9 +96,8 @@ package final class CitusWorkers: Sendable {
         }
     }
 
-    /// Asks the coordinator where the shards lie. On a database of one server, nothing is learned.
-    /// Call it every few seconds. `now` is the time of the question, in nanoseconds of
-    /// `Deadline.now`.
+    /// Asks the coordinator which worker has which shard. Call it every few seconds. Without Citus,
+    /// nothing changes. `now` is when the question is sent, in nanoseconds of `Deadline.now`.
     package func refresh(
         from coordinator: Postgres, at now: Int64 = Deadline.now
     ) async throws {
@@ -115,9 +119,10 @@ package final class CitusWorkers: Sendable {
         let found = places
         let unused = state.withLock { state in
             state.places = found
-            // If there are no shards, every read belongs to the coordinator.
+            // If there are no shards, the coordinator answers every read.
             state.learned = found.isEmpty ? 0 : now
-            // A shard keeps its id when it moves. One that was split is gone.
+            // A shard keeps its id when it moves to another worker. A shard that was split no
+            // longer exists.
             state.shards = state.shards.filter { found[$0.value] != nil }
             for server in found.values where state.pools[server] == nil {
                 state.pools[server] = open(server)
@@ -130,7 +135,7 @@ package final class CitusWorkers: Sendable {
         for postgres in unused { await postgres.close() }
     }
 
-    /// Closes the connections to all workers.
+    /// Closes the connections to all workers and forgets what is known.
     package func close() async {
         let pools = state.withLock { state in
             defer { state = State() }

@@ -1,14 +1,15 @@
 import Text
 
-/// What a connection does otherwise where the database spreads tenants over several servers.
+/// The parts of a connection that differ if the database spreads tenants over several servers
+/// (Citus).
 extension PostgresConnection {
-    /// Whether the batch of reads is an explicit transaction, which must be ended.
+    /// Whether the current batch of reads is an explicit transaction, which must be ended.
     var isInTransaction: Bool { isDistributed && tenant != nil }
 
-    /// Sets `app.tenant` for the reads of one tenant, which are a batch of their own. A server asks
-    /// another one for rows that it does not have, and passes on only what SET LOCAL set in an
-    /// explicit transaction. SET LOCAL is a message of its own, because its whole text is passed
-    /// on.
+    /// Begins a transaction with `app.tenant` set for the reads of one tenant; they are a batch of
+    /// their own. A server may have to forward a statement to the server that has the rows, and it
+    /// forwards only settings made by SET LOCAL in an explicit transaction. SET LOCAL is a message
+    /// of its own, because the server forwards the whole text of the message.
     func enterTransaction(_ statement: Statement) {
         seal()
         tenant = statement.tenant
@@ -17,8 +18,9 @@ extension PostgresConnection {
         control(Postgres.setLocal("app.tenant", tenant.description), statement)
     }
 
-    /// The coordinator commits, and warns if another server has not followed yet. libpq reads ahead
-    /// for warnings, so those of neighbours in the pipeline count too.
+    /// Whether another server may not have committed yet: the coordinator commits and then only
+    /// warns. libpq reads ahead for warnings, so a warning that belongs to a neighbour in the
+    /// pipeline counts too.
     func isUnconfirmed(_ statement: Statement) -> Bool {
         isDistributed && warnings.pointee > statement.warningsBefore
     }

@@ -1,9 +1,9 @@
 import Text
 
-/// Reads of one tenant, wherever its rows are.
+/// Reads the rows of one tenant, on whichever server they are.
 extension Postgres {
-    /// Like `read` without a task, for the rows of one tenant, which the statement names.
-    /// `app.tenant` is not set: this is for a role that reads across tenants.
+    /// Like `read` with a callback, but for rows of one tenant, which the statement itself names.
+    /// `app.tenant` is not set: this is for a role that may read the rows of all tenants.
     package func read(
         of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
     ) {
@@ -18,7 +18,7 @@ extension Postgres {
         }
     }
 
-    /// A read with `app.tenant` set, in one round trip, under the rules of `read`.
+    /// Like `read`, but with `app.tenant` set, in a single round trip.
     package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
         if let workers, let worker = workers.worker(of: tenant, self) {
             do {
@@ -32,8 +32,9 @@ extension Postgres {
 }
 
 extension CitusWorkers {
-    /// Whether the coordinator should try what a worker did not answer. If the statement itself is
-    /// at fault, it reports the same error.
+    /// Whether the coordinator should run a read that failed on a worker. This includes a read that
+    /// the worker refused: if the statement itself is at fault, the coordinator reports the same
+    /// error.
     fileprivate func leavesToCoordinator(_ error: PostgresError, of worker: Postgres) -> Bool {
         switch error.kind {
         case .server: true

@@ -2,16 +2,16 @@ import Runtime
 import Synchronization
 import Text
 
-/// Decides whether this process may still answer from its cache: the pure part of the protocol.
+/// Decides whether this process may still answer from its cache. It does no input or output.
 ///
 /// Every cached answer has a `Token`, taken *before* its query was sent, and the `Tags` of the
-/// objects it depends on. An invalidation stamps its tags with the next number; an answer whose
-/// token is older than the stamp of one of its tags is stale. So a fill that raced with a change is
-/// never taken for fresh, and no list of fills is needed. In addition a lease must be active: it
-/// counts from the moment before its renewal was sent, for nine tenths of its length, which allows
-/// for clocks of different speeds.
+/// objects it depends on. An invalidation stamps its tags with the next number. An answer is stale
+/// if its token is older than the stamp of one of its tags. So an answer that was read while a
+/// change happened never counts as fresh, and no list of running queries is needed. In addition a
+/// lease must be active. It lasts from the moment before its renewal was sent, for nine tenths of
+/// its length, in case clocks run at different speeds.
 package final class Freshness: Sendable {
-    /// The number of the latest invalidation when a query was sent.
+    /// The number of the latest invalidation at the time when a query was sent.
     package struct Token: Sendable, Equatable {
         let number: UInt64
     }
@@ -20,28 +20,31 @@ package final class Freshness: Sendable {
         let stamp = Atomic<UInt64>(0)
     }
 
-    /// Nanoseconds.
+    /// The length of a lease in nanoseconds.
     private let lease: Int64
     private let cells: [Cell]
     private let sequence = Atomic<UInt64>(0)
-    /// Tokens below this number are stale, whatever their tags.
+    /// The number below which tokens are stale, whatever their tags.
     private let floor = Atomic<UInt64>(0)
     private let trustedUntil = Atomic<Int64>(.min)
-    /// Serialises stamping: stamps must not overtake one another.
+    /// Allows only one invalidation at a time, so that a later number never precedes an earlier
+    /// one.
     private let stamping = Mutex(())
 
-    /// `lease` is in nanoseconds. `cells` is the number of stamps, a power of two up to 1,024.
+    /// Makes a cache state without a lease. `lease` is in nanoseconds. `cells` is the number of
+    /// stamps, a power of two up to 1,024.
     package init(lease: Int64, cells count: Int = 1024) {
         self.lease = lease
         cells = (0..<count).map { _ in Cell() }
     }
 
-    /// The database acknowledged a renewal that was sent at this time.
+    /// Extends the trust in the cache: the database acknowledged a renewal of the lease that was
+    /// sent at this time.
     package func renewed(sentAt: Int64) {
         trustedUntil.store(sentAt + lease / 10 * 9, ordering: .sequentiallyConsistent)
     }
 
-    /// Invalidations may be missed from now on: nothing is fresh.
+    /// Ends the trust in the cache, because invalidations may be missed from now on.
     package func lost() { trustedUntil.store(.min, ordering: .sequentiallyConsistent) }
 
     package func isTrusted(at now: Int64) -> Bool {
@@ -50,7 +53,7 @@ package final class Freshness: Sendable {
 
     package var token: Token { Token(number: sequence.load(ordering: .sequentiallyConsistent)) }
 
-    /// These objects were changed, and the change is committed.
+    /// Makes answers that depend on these objects stale. Call it after the change is committed.
     package func invalidate(_ tags: [CacheTag]) {
         stamping.withLock { _ in
             let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
@@ -61,7 +64,7 @@ package final class Freshness: Sendable {
         }
     }
 
-    /// Every object may have changed.
+    /// Makes every answer stale, because any object may have changed.
     package func invalidateAll() {
         stamping.withLock { _ in
             let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
@@ -69,7 +72,7 @@ package final class Freshness: Sendable {
         }
     }
 
-    /// True if no invalidation since the token named one of the tags.
+    /// Whether no invalidation since the token named one of the tags.
     package func isCurrent(_ token: Token, _ tags: CacheTags) -> Bool {
         guard token.number >= floor.load(ordering: .sequentiallyConsistent) else { return false }
         for lane in tags.indices.indices {
@@ -79,7 +82,7 @@ package final class Freshness: Sendable {
         return true
     }
 
-    /// A copy of the state, from which the exploration of all interleavings continues.
+    /// Copies a state, so that a test can continue from it in every possible order of steps.
     package init(copying other: Freshness, tags: [CacheTag]) {
         lease = other.lease
         cells = other.cells.map { _ in Cell() }
@@ -94,8 +97,8 @@ package final class Freshness: Sendable {
     }
 }
 
-/// The object that an answer depends on or an invalidation names. Several objects share a stamp, so
-/// sometimes too much becomes stale, but never too little.
+/// An object that an answer depends on or that an invalidation names. Several objects may share a
+/// stamp, so sometimes more answers than necessary become stale, but never too few.
 package struct CacheTag: Sendable, Hashable {
     package let id: UUID
 
@@ -119,8 +122,9 @@ package struct CacheTags: Sendable, Hashable {
     }
 }
 
-/// The part of a split structure that a thread uses, so that loops that count or cache at the same
-/// time do not wait for each other's locks. Loops beyond the last part share one.
+/// The part of a partitioned structure that the current thread uses. Loops that count or cache at
+/// the same time then do not wait for each other's locks. If there are more loops than parts,
+/// several loops share one.
 package enum Lane {
     package static let count = 8
     package static var current: Int { max(0, EventLoop.current?.index ?? 0) % count }

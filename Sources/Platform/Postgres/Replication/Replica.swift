@@ -2,21 +2,24 @@ import Runtime
 import Synchronization
 import Text
 
-/// One of several processes on one database: it holds a lease while it listens, applies the
-/// invalidations of the others, and makes its own changes wait for their acknowledgements.
+/// One of several processes that use one database. While it listens, it keeps a lease, applies the
+/// invalidations of the others, and makes its own changes wait until the others have acknowledged
+/// them.
 ///
-/// The lease is renewed on the listening connection. The server sends a change's invalidations
-/// before it answers a later renewal there. So a lease that was renewed after a change implies that
-/// the change is known, provided that notifications arrive at all: something between the service
-/// and PostgreSQL may drop them. So the connection also has to hear an echo, a notification that
-/// another connection sends to it. A connection that hangs or is deaf does not renew the lease.
+/// The lease is renewed over the listening connection, where the server sends the invalidations of
+/// a change before it answers a later renewal. So a lease that was renewed after a change implies
+/// that the change is known, if notifications arrive at all. Something between the service and
+/// PostgreSQL may drop them. Therefore the connection must also receive an echo: a test
+/// notification that another connection sends to it. A connection that hangs, or that receives no
+/// echo, does not renew the lease.
 package final class Replica: Sendable {
     package let id = UUID.random()
     private let postgres: Postgres
     private let freshness: Freshness
-    /// Nanoseconds.
+    /// The length of a lease in nanoseconds.
     private let lease: Int64
-    /// Nanoseconds from a change's commit until the other replicas have acknowledged.
+    /// Measures the nanoseconds from a change's commit until the other replicas have acknowledged
+    /// it.
     private let waits: Histogram
     private let clock: @Sendable () -> Int64
     private let report: @Sendable (_ time: Timestamp, _ nanoseconds: Int64) -> Void
@@ -25,18 +28,18 @@ package final class Replica: Sendable {
     private struct State {
         var listener: NotificationListener?
         var isStopped = false
-        /// When it began to catch up, to ask for the first echo or to renew; `nil` once that is
-        /// over.
+        /// When the current step began: to catch up, to ask for an echo, or to renew. `nil` if none
+        /// is in progress.
         var renewing: Int64?
-        /// Whether the listening connection has heard its last echo.
+        /// Whether the last echo was received on the listening connection.
         var hasHeard = false
         var renewals = 0
         var waiting: [Int64: Wait] = [:]
-        /// Changes that are applied here but not acknowledged yet.
+        /// The numbers of changes that are applied here but not acknowledged yet.
         var untold: [Int64] = []
-        /// Whether an acknowledgement is under way.
+        /// Whether an acknowledgement is being sent.
         var isTelling = false
-        /// The database server that answered last, and the time of its first answer.
+        /// The start time of the database server that answered last, and when it first answered.
         var server: (startedAt: Int64, since: Int64)?
     }
 
@@ -48,8 +51,9 @@ package final class Replica: Sendable {
     static let channel = "gatehouse"
     private static let tidiesEvery = 60
 
-    /// `clock` gives nanoseconds; no adjustment and no sleep of the machine sets it back. `report`
-    /// receives PostgreSQL's time at each renewal, and how long the renewal took in nanoseconds.
+    /// Makes a replica. `clock` returns nanoseconds that never go back and that also count while
+    /// the machine sleeps. `report` receives PostgreSQL's time at each renewal, and how many
+    /// nanoseconds the renewal took.
     package init(
         postgres: Postgres, lease: Duration, waits: Histogram = Histogram(),
         clock: @escaping @Sendable () -> Int64 = { BootClock.now },
@@ -67,13 +71,13 @@ package final class Replica: Sendable {
     package var isTrusted: Bool { freshness.isTrusted(at: clock()) }
     package var token: Freshness.Token { freshness.token }
 
-    /// Check this last, when the response is complete: true if it may be sent.
+    /// Whether a complete response may be sent. Check this last, just before sending.
     package func isFresh(_ token: Freshness.Token, _ tags: CacheTags) -> Bool {
         freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
     }
 
-    /// Before `start`, a process caches nothing, and its changes wait for the end of all other
-    /// leases.
+    /// Begins to listen and to renew the lease. Before `start`, a process caches nothing, and its
+    /// changes wait until the leases of all other processes have ended.
     package func start() {
         let listener = postgres.listen(
             channel: Self.channel, echoes: "\(Self.channel)_\(id)",
@@ -90,7 +94,7 @@ package final class Replica: Sendable {
         postgres.firstLoop.perform { [self] in beat() }
     }
 
-    /// Gives up the lease, so that replicas no longer wait for this process.
+    /// Gives up the lease, so that the others no longer wait for this process.
     package func stop() async {
         let listener = state.withLock { state in
             state.isStopped = true
@@ -115,9 +119,9 @@ package final class Replica: Sendable {
         postgres.firstLoop.after(lease / 3) { [self] in beat() }
     }
 
-    /// The cache is trusted once an echo is heard that was sent after the row was renewed: then
-    /// every change that may not have seen this row is known as well. The lease counts from before
-    /// the renewal was sent.
+    /// Renews the lease. The cache is trusted only after an echo is received that was sent after
+    /// the renewal: every change whose process may not have seen the renewal is then known. The
+    /// lease counts from before the renewal was sent.
     private func renew(_ listener: NotificationListener) {
         let sent = clock()
         let turn = state.withLock { state in
@@ -146,7 +150,7 @@ package final class Replica: Sendable {
         }
     }
 
-    /// Calls `next` if the listening connection hears an echo.
+    /// Asks for an echo, and calls `next` if it is received.
     private func hear(_ listener: NotificationListener, _ next: @escaping @Sendable () -> Void) {
         listener.hearItself { [self] echo in
             let isHeard = if case .success = echo { true } else { false }
@@ -169,11 +173,11 @@ package final class Replica: Sendable {
         ) { _ in }
     }
 
-    /// Called when listening begins: drops the whole cache, since earlier changes may have been
-    /// missed, and acknowledges to the replicas that wait.
+    /// Discards the whole cache, since earlier changes may have been missed, and acknowledges
+    /// recent changes to the replicas that wait. Called each time that listening begins.
     private func catchUp() {
-        // By another server's clock, the row of a running replica may look old, so do not clean up
-        // soon.
+        // Compared with another server's clock, the lease of a running replica may look expired, so
+        // do not delete old rows soon.
         let began = clock()
         let listener = state.withLock { state in
             state.renewals = 0
@@ -191,8 +195,8 @@ package final class Replica: Sendable {
         }
     }
 
-    /// A deaf connection does not renew even once: no change waits for a replica that may not
-    /// answer.
+    /// Asks for an echo before the first renewal. A connection that receives none must not renew
+    /// the lease, because changes would then wait for a replica that may never acknowledge them.
     private func hearFirst(_ listener: NotificationListener) {
         let began = clock()
         state.withLock { $0.renewing = began }
@@ -201,7 +205,7 @@ package final class Replica: Sendable {
 
     private func notified(_ text: String) {
         switch InvalidationMessage(text) {
-        // Unknown messages come from a newer version of the service.
+        // An unknown message comes from a newer version of the service.
         case nil: freshness.invalidateAll()
         case .change(let number, let replica, let tags):
             if tags.isEmpty { freshness.invalidateAll() } else { freshness.invalidate(tags) }
@@ -211,8 +215,9 @@ package final class Replica: Sendable {
         }
     }
 
-    /// One transaction acknowledges everything that came while the one before it was under way:
-    /// each NOTIFY takes a lock on the whole database at its commit, and wakes every replica.
+    /// Acknowledges changes. One transaction acknowledges everything that arrived while the
+    /// previous one was being sent, because each NOTIFY locks the whole database at its commit and
+    /// wakes every replica.
     private func tell(_ numbers: [Int64], _ listener: NotificationListener) {
         let isTelling = state.withLock { state in
             state.untold += numbers
@@ -246,13 +251,15 @@ package final class Replica: Sendable {
         resume?.resume()
     }
 
-    /// A published change that other replicas must acknowledge and that is not committed yet.
+    /// A change that was announced to the other replicas but is not committed yet; they must
+    /// acknowledge it.
     package struct PublishedInvalidation: Sendable {
         let number: Int64
         let tags: Set<CacheTag>
     }
 
-    /// Adds the invalidation to the change's transaction. Call `awaitAcknowledgements` or `cancel` afterwards.
+    /// Adds the invalidation to the change's transaction. Call `awaitAcknowledgements` or `cancel`
+    /// afterwards.
     package func publish(
         _ tags: Set<CacheTag>, in transaction: Transaction
     ) async throws -> PublishedInvalidation {
@@ -265,17 +272,19 @@ package final class Replica: Sendable {
         guard let number = try rows.first?.get(0, as: Int64.self) else {
             throw PostgresError(.decoding, "no number for an invalidation")
         }
-        // Before the commit, since acknowledgements may arrive before the commit's own answer.
+        // Done before the commit, because acknowledgements may arrive before the commit's own
+        // answer.
         state.withLock { $0.waiting[number] = Wait() }
         return PublishedInvalidation(number: number, tags: tags)
     }
 
-    /// Whether an invalidation in a change's own transaction is not enough: with several servers it
-    /// may be sent before all of them show the change, or lost although one of them shows it.
+    /// Whether a change must be announced again after its commit. With several servers, the
+    /// notification in the change's own transaction may be sent before all of them show the change,
+    /// or it may be lost although one of them shows it.
     package var announcesAgain: Bool { postgres.isDistributed }
 
-    /// Publishes separately what a commit changed. Throws `.commitUnknown` if that fails: the
-    /// change is committed, but replicas may not know it.
+    /// Announces a committed change again, in a statement of its own. Throws `.commitUnknown` if
+    /// that fails: the change is committed, but replicas may not know of it.
     package func announceAgain(
         _ published: PublishedInvalidation
     ) async throws(PostgresError) -> PublishedInvalidation {
@@ -297,13 +306,15 @@ package final class Replica: Sendable {
         return again ?? published
     }
 
-    /// Call this if the change was not committed, or if its outcome is unknown.
+    /// Ends the wait for acknowledgements. Call this if the change was not committed, or if its
+    /// outcome is unknown.
     package func cancel(_ published: PublishedInvalidation) {
         freshness.invalidate(Array(published.tags))
         state.withLock { _ = $0.waiting.removeValue(forKey: published.number) }
     }
 
-    /// Call this after the commit. Returns when no replica answers from before the change any more.
+    /// Waits until no other replica answers from before the change any more. Call this after the
+    /// commit.
     package func awaitAcknowledgements(_ published: PublishedInvalidation) async {
         freshness.invalidate(Array(published.tags))
         let committed = clock()
@@ -332,15 +343,15 @@ package final class Replica: Sendable {
 
     private struct Other {
         var id: UUID
-        /// Nanoseconds until its lease ends.
+        /// Nanoseconds until the replica's lease ends.
         var remaining: Int64
     }
 
-    /// The replicas that may still answer from their caches. If the database cannot list them, an
-    /// unknown replica whose lease began just now represents them all. The clock of the server that
-    /// granted a lease decides its end: after a failover or a restart that may be another server,
-    /// so the lease counts as active until one lease's length has passed since the current server
-    /// was first heard.
+    /// Returns the replicas that may still answer from their caches. If the database cannot list
+    /// them, one unknown replica whose lease began just now represents them all. The end of a lease
+    /// depends on the clock of the server that granted it. After a failover or a restart that may
+    /// be another server, so such a lease counts as active until the length of one lease has passed
+    /// since the current server was first heard.
     private func activeOthers() async -> [Other] {
         let unknown = [Other(id: UUID(high: 0, low: 0), remaining: lease)]
         guard
@@ -360,10 +371,10 @@ package final class Replica: Sendable {
                 let isOfThisServer = try? row.get(2, as: Bool.self),
                 let startedAt = try? row.get(3, as: Int64.self)
             else { return unknown }
-            // Add a millisecond for what the division cut off.
+            // Add a millisecond, because the time was rounded down.
             var remaining = (microseconds + 1000) * 1000
             if !isOfThisServer {
-                // An older version's replica renews here without a server mark.
+                // A replica of an older version renews its lease without the mark of the server.
                 remaining = max(remainingElsewhere(startedAt), min(lease, remaining))
             }
             if remaining > 0 { others.append(Other(id: other, remaining: remaining)) }
@@ -371,8 +382,8 @@ package final class Replica: Sendable {
         return others
     }
 
-    /// Nanoseconds until the end of every lease that another server granted before the one that
-    /// started then.
+    /// Returns the nanoseconds until every lease has ended that was granted before the server that
+    /// started at this time.
     private func remainingElsewhere(_ startedAt: Int64) -> Int64 {
         let now = clock()
         return state.withLock { state in
@@ -385,17 +396,19 @@ package final class Replica: Sendable {
     }
 }
 
-/// This machine's clock, corrected by its difference from PostgreSQL's. Replicas then compare
-/// stored times, such as a key's expiry, by one clock, however far their own differ.
+/// This machine's clock, corrected by its difference from PostgreSQL's. So all replicas compare
+/// stored times, such as a key's expiry, by one clock, even if their own clocks are wrong.
 package final class DatabaseClock: Sendable {
-    /// Microseconds; a smaller difference may be the network's.
+    /// The least difference that is corrected, in microseconds; a smaller one may come from the
+    /// network's delay.
     private static let least: Int64 = 250_000
 
     private let machine: @Sendable () -> Timestamp
     private let changed: @Sendable (_ microseconds: Int64) -> Void
     private let difference = Atomic<Int64>(0)
 
-    /// `changed` receives each new difference, PostgreSQL's time less this machine's, in microseconds.
+    /// Makes a clock. `changed` receives each new difference: PostgreSQL's time minus this
+    /// machine's, in microseconds.
     package init(
         _ machine: @escaping @Sendable () -> Timestamp,
         changed: @escaping @Sendable (_ microseconds: Int64) -> Void = { _ in }
@@ -408,8 +421,8 @@ package final class DatabaseClock: Sendable {
         Timestamp(microseconds: machine().microseconds + difference.load(ordering: .relaxed))
     }
 
-    /// `time` is PostgreSQL's clock in a statement that was answered just now and took
-    /// `nanoseconds`.
+    /// Updates the difference. `time` is PostgreSQL's clock, read by a statement that was answered
+    /// just now and took `nanoseconds`.
     package func learn(_ time: Timestamp, within nanoseconds: Int64) {
         let half = nanoseconds / 2000
         let measured = time.microseconds + half - machine().microseconds
@@ -421,31 +434,31 @@ package final class DatabaseClock: Sendable {
     }
 }
 
-/// The acknowledgements of one invalidation: which replicas have sent theirs, and which are
-/// missing.
+/// The acknowledgements of one invalidation: those that have arrived and those that are missing.
 package struct PendingAcknowledgements: Sendable, Hashable {
     private var acknowledged: Set<UUID> = []
     private var active: Set<UUID>?
 
     package init() {}
 
-    /// The replica acknowledged, or its lease has ended.
+    /// Records that the replica acknowledged, or that its lease has ended.
     package mutating func acknowledged(_ replica: UUID) { acknowledged.insert(replica) }
 
-    /// Replicas whose leases were active after the change was committed.
+    /// Sets the replicas that must acknowledge: those whose leases were active after the commit.
     package mutating func wait(for replicas: [UUID]) { active = Set(replicas) }
 
     package var isOver: Bool { active.map { $0.isSubset(of: acknowledged) } ?? false }
 }
 
-/// Messages between replicas, as text of at most 8,000 bytes.
+/// A message between replicas, as text of at most 8,000 bytes.
 enum InvalidationMessage: Equatable {
-    /// `change 17 <replica> <id> <id> …`: these objects were changed. Without ids, any may have.
+    /// `change 17 <replica> <id> <id> …`: these objects were changed. Without ids, any object may
+    /// have changed.
     case change(number: Int64, by: UUID, tags: [CacheTag])
-    /// `acknowledged 17 <replica>`: the replica answers nothing from before the change.
+    /// `acknowledged 17 <replica>`: the replica no longer answers from before the change.
     case acknowledged(number: Int64, by: UUID)
 
-    /// A change of more objects than this invalidates the whole cache.
+    /// The most objects that one message names. A larger change invalidates the whole cache.
     static let tagLimit = 150
 
     init?(_ text: String) {
@@ -463,7 +476,7 @@ enum InvalidationMessage: Equatable {
         }
     }
 
-    /// The fields after the number of a change.
+    /// Returns the fields of a change that follow its number.
     static func suffix(by replica: UUID, _ tags: Set<CacheTag>) -> String {
         let named = tags.count > tagLimit ? [] : tags
         return ([replica] + named.map(\.id)).map(\.description).joined(separator: " ")
