@@ -1,28 +1,28 @@
-/// What a mail system reports about one mail (RFC 3464), from the machine-readable part. Text for
-/// people and quotations of the mail are not read.
+/// What a mail system reports about the delivery of a mail (RFC 3464). Only the machine-readable
+/// part is read, not the text for people or the quoted mail.
 package struct DeliveryReport: Sendable, Equatable {
     package enum Action: Sendable, Equatable {
-        /// The mail was returned for good.
+        /// Delivery failed for good.
         case failed
-        /// The mail system will try again.
+        /// Delivery failed for now; the mail system will try again.
         case delayed
-        /// It arrived, or nothing certain is known.
+        /// The mail arrived, or nothing certain is known.
         case other
     }
 
     package var action: Action
-    /// The words of the mail server that refused, or else the status code; one line of at most
-    /// `wordLimit` characters, without control characters.
+    /// The reply of the mail server that refused the mail, or else the status code, in one line
+    /// without control characters.
     package var words: String
 
     /// The most characters of `words`.
     package static let wordLimit = 300
-    /// More parts than a report has.
+    /// The most parts of a message that are read; a report has fewer.
     static let partLimit = 20
-    /// How many recipients are read: our mails have one, which may be an alias of several.
+    /// The most recipients that are read. Our mails have one, but it may be an alias for several.
     static let recipientLimit = 50
 
-    /// `nil` for a message that is not a report.
+    /// Reads a message; `nil` if it is not a delivery report.
     package init?(_ message: MessagePart) {
         let type = message.contentType
         guard type.name == "multipart/report", let boundary = type["boundary"],
@@ -32,7 +32,7 @@ package struct DeliveryReport: Sendable, Equatable {
         else { return nil }
         let recipients = Self.recipients(part.body)
         guard let first = recipients.first else { return nil }
-        // A mail that reached one recipient of an alias did not come back.
+        // If an alias has several recipients and the mail reached one of them, it did not fail.
         let actions = recipients.map(Self.action)
         let whole: Action =
             actions.contains(.other) ? .other : actions.contains(.delayed) ? .delayed : .failed
@@ -41,7 +41,7 @@ package struct DeliveryReport: Sendable, Equatable {
         words = Self.words(shown)
     }
 
-    /// The first part of the right type that has the fields.
+    /// Returns the first part with the type of a delivery status and the fields of one.
     private static func statusPart(
         of body: ArraySlice<UInt8>, _ boundary: [UInt8]
     ) -> MessagePart? {
@@ -71,7 +71,7 @@ package struct DeliveryReport: Sendable, Equatable {
         return after.allSatisfy(MessagePart.isBlank)
     }
 
-    /// Accepts only unencoded parts: RFC 3464 wants no encoding of them.
+    /// Whether a part is an unencoded delivery status. RFC 3464 allows no encoding of it.
     private static func isStatus(_ part: MessagePart) -> Bool {
         guard
             ["message/delivery-status", "message/global-delivery-status"]
@@ -83,14 +83,15 @@ package struct DeliveryReport: Sendable, Equatable {
 
     private typealias Fields = [(name: [UInt8], value: [UInt8])]
 
-    /// The groups of fields between empty lines. The first group is about the message as a whole.
+    /// Returns the groups of fields that are about one recipient each. Empty lines separate the
+    /// groups; the first one is about the whole message.
     private static func recipients(_ body: ArraySlice<UInt8>) -> [Fields] {
         var lines = MessageLines(body)
         var groups: [Fields] = []
         while !lines.rest.isEmpty, groups.count < recipientLimit {
             let before = lines.rest.startIndex
             let group = MessagePart.fields(&lines)
-            // Skip a line that is not a field.
+            // A line that is not a field is skipped.
             if lines.rest.startIndex == before { _ = lines.next() }
             if value("action", group) != nil { groups.append(group) }
         }
@@ -101,7 +102,8 @@ package struct DeliveryReport: Sendable, Equatable {
         fields.first { $0.name.elementsEqual(name.utf8) }?.value
     }
 
-    /// `failed` is final even with a transient status (4.x.x): the mail system has given up.
+    /// Returns the result for one recipient. `failed` is final even with a transient status
+    /// (4.x.x), because the mail system has given up.
     private static func action(_ fields: Fields) -> Action {
         guard let status = status(fields) else { return .other }
         switch String(decoding: ASCII.lower(value("action", fields) ?? []), as: UTF8.self) {
@@ -111,7 +113,8 @@ package struct DeliveryReport: Sendable, Equatable {
         }
     }
 
-    /// `5.1.1`; a comment may follow it. `nil` for anything else.
+    /// Returns a status code such as `5.1.1`, after which a comment may follow. Returns `nil` for
+    /// anything else.
     private static func status(_ fields: Fields) -> String? {
         let code = (value("status", fields) ?? []).prefix { $0 != 0x20 && $0 != UInt8(ascii: "(") }
         let parts = code.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -121,7 +124,8 @@ package struct DeliveryReport: Sendable, Equatable {
         return String(decoding: code, as: UTF8.self)
     }
 
-    /// `Diagnostic-Code: smtp; 550 5.1.1 no such user` without its type.
+    /// Returns the text of a field such as `Diagnostic-Code: smtp; 550 5.1.1 no such user` without
+    /// the type (`smtp`).
     private static func words(_ fields: Fields) -> String {
         let said = value("diagnostic-code", fields) ?? []
         let text = said.firstIndex(of: UInt8(ascii: ";")).map { said[($0 + 1)...] } ?? said[...]
@@ -130,17 +134,17 @@ package struct DeliveryReport: Sendable, Equatable {
     }
 }
 
-/// A message or a part of one (RFC 5322, 2045): header fields, and the bytes after them. Reads any
-/// bytes, in time linear in their number.
+/// A message or a part of one (RFC 5322, 2045): its header fields and its body. It can be made from
+/// any bytes, in linear time.
 package struct MessagePart: Sendable {
-    /// Names are in lower case; values are unfolded, without the spaces around them.
+    /// The fields, with names in lower case and values unfolded and without surrounding spaces.
     package let fields: [(name: [UInt8], value: [UInt8])]
     package let body: ArraySlice<UInt8>
 
-    /// More fields than a header has; later ones are not read.
+    /// The most fields that are read; an ordinary header has fewer.
     static let fieldLimit = 500
 
-    /// A `From …` line of a mailbox file may precede the header.
+    /// Reads a message. A line `From …`, as in a mailbox file, may precede the header.
     package init(_ bytes: ArraySlice<UInt8>) {
         var lines = MessageLines(bytes)
         var rest = lines
@@ -149,7 +153,8 @@ package struct MessagePart: Sendable {
         body = lines.rest
     }
 
-    /// The fields up to an empty line, which is consumed, or up to a line that is not a field.
+    /// Reads fields up to an empty line, which is consumed, or up to a line that is not a field,
+    /// which is not.
     static func fields(_ lines: inout MessageLines) -> [(name: [UInt8], value: [UInt8])] {
         var found: [(name: [UInt8], value: [UInt8])] = []
         while true {
@@ -170,7 +175,7 @@ package struct MessagePart: Sendable {
         }
     }
 
-    /// The first field with this name, which is given in lower case.
+    /// Returns the value of the first field with this name, which must be in lower case.
     package func first(_ name: String) -> [UInt8]? {
         fields.first { $0.name.elementsEqual(name.utf8) }?.value
     }
@@ -186,12 +191,13 @@ package struct MessagePart: Sendable {
 }
 
 extension MessagePart {
-    /// The value of the field Content-Type: type and subtype in lower case, and its parameters.
+    /// The field Content-Type: the type and subtype in lower case, and the parameters.
     struct ContentType {
         var name: String
         private var parameters: [(name: String, value: [UInt8])] = []
 
-        /// Names are compared without case; of two with one name, the first counts.
+        /// The value of a parameter, whose name must be in lower case. If a name occurs twice, the
+        /// first counts.
         subscript(_ name: String) -> [UInt8]? { parameters.first { $0.name == name }?.value }
 
         init(_ bytes: [UInt8]) {
@@ -208,7 +214,7 @@ extension MessagePart {
             String(decoding: ASCII.lower(MessagePart.trimmed(bytes[...])), as: UTF8.self)
         }
 
-        /// Splits at semicolons outside of quotes.
+        /// Splits the bytes at semicolons outside quotes.
         private static func split(_ bytes: [UInt8]) -> [[UInt8]] {
             var pieces: [[UInt8]] = [[]]
             var (isQuoted, isEscaped) = (false, false)
@@ -240,7 +246,7 @@ extension MessagePart {
     var contentType: ContentType { ContentType(first("content-type") ?? []) }
 }
 
-/// Lines of bytes that end with CRLF or LF; the line end is not part of the line.
+/// Splits bytes into lines that end with CRLF or LF. The lines are returned without their ends.
 struct MessageLines: Sequence, IteratorProtocol {
     private(set) var rest: ArraySlice<UInt8>
 

@@ -1,7 +1,8 @@
-/// Names that are shown among other people's texts: in a mail's sender, in lists.
+/// Checks and cleans texts that are shown among texts of other people, such as names in lists or in
+/// a mail's sender.
 package enum DisplayText {
-    /// Whether a scalar makes text misleading: control characters, line and paragraph separators,
-    /// changes of text direction (UAX #9), and invisible tags.
+    /// Whether a scalar can make text misleading: control characters, line and paragraph
+    /// separators, characters that change the direction of text (UAX #9), and invisible tags.
     package static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069,
@@ -11,9 +12,9 @@ package enum DisplayText {
         }
     }
 
-    /// The first scalar of a text that is invisible where it is shown: white space other than the
-    /// space, format characters, and what Unicode lets programs leave out
-    /// (Default_Ignorable_Code_Point).
+    /// Returns the first scalar of a text that cannot be seen: white space other than the space,
+    /// format characters, and characters that programs may leave out (Unicode's
+    /// Default_Ignorable_Code_Point).
     package static func hidden(in text: some StringProtocol) -> Unicode.Scalar? {
         if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return nil }
         return text.unicodeScalars.first { scalar in
@@ -22,7 +23,7 @@ package enum DisplayText {
         }
     }
 
-    /// `U+200B`
+    /// Returns the name of a scalar, such as `U+200B`.
     package static func name(of scalar: Unicode.Scalar) -> String {
         let digits = String(scalar.value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
@@ -34,8 +35,8 @@ package enum DisplayText {
                 || scalar.properties.generalCategory == .format)
     }
 
-    /// The form in which names, labels and notes are stored: without invisible characters at the
-    /// ends, and without soft hyphens, which only say where a line may break.
+    /// Returns the form in which names, labels and notes are stored: without invisible characters
+    /// at the ends and without soft hyphens, which only say where a line may be broken.
     package static func named(_ text: String) -> String {
         guard text.utf8.contains(0xC2), text.unicodeScalars.contains("\u{AD}") else {
             return stripped(text)
@@ -44,8 +45,9 @@ package enum DisplayText {
             String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\u{AD}" })))
     }
 
-    /// Whether a name, a label or a note shows all that it contains: nothing deceptive, and nothing
-    /// invisible except what shapes the letters or the emoji beside it.
+    /// Whether everything in a name, a label or a note can be seen. It may contain nothing
+    /// deceptive. Invisible characters are allowed only if they shape a letter or an emoji beside
+    /// them.
     package static func isName(_ text: String) -> Bool {
         if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return true }
         let scalars = Array(text.unicodeScalars)
@@ -60,8 +62,8 @@ package enum DisplayText {
             || scalars.contains { !isInvisible($0) && !$0.properties.isWhitespace }
     }
 
-    /// Makes another system's name fit to show: what a name may not have is left out or made a
-    /// space.
+    /// Makes a name from another system fit to show. Characters that a name may not contain are
+    /// removed or replaced by spaces.
     package static func shown(_ text: String) -> String {
         let name = named(text)
         if isName(name) { return name }
@@ -69,15 +71,15 @@ package enum DisplayText {
         return stripped(String(String.UnicodeScalarView(visible)))
     }
 
-    /// A text without what is invisible in it.
+    /// Returns the text without its invisible characters.
     package static func visible(_ text: String) -> String {
         guard hidden(in: text) != nil else { return text }
         let scalars = text.unicodeScalars.filter { hidden(in: String($0)) == nil }
         return String(String.UnicodeScalarView(scalars))
     }
 
-    /// U+200C and U+200D between letters, U+200D in an emoji, and selectors after what has
-    /// variants.
+    /// Whether an invisible scalar shapes its neighbours: U+200C or U+200D between letters, U+200D
+    /// within an emoji, or a variation selector after a character that has variants.
     private static func isShaping(
         _ scalar: Unicode.Scalar, _ before: Unicode.Scalar, _ after: Unicode.Scalar?
     ) -> Bool {
@@ -108,9 +110,9 @@ package enum DisplayText {
         !text.unicodeScalars.contains(where: isDeceptive)
     }
 
-    /// Without the white space and format characters (Unicode's White_Space and Cf) at its ends,
-    /// where they are not seen. Works on scalars: a Character may hold a sign and an invisible
-    /// scalar after it.
+    /// Returns the text without white space and format characters (Unicode's White_Space and Cf) at
+    /// its ends, where nobody sees them. It works on scalars, because a Character may consist of a
+    /// visible scalar and an invisible one after it.
     package static func stripped(_ text: String) -> String {
         if let first = text.utf8.first, let last = text.utf8.last, isVisible(first), isVisible(last)
         {
@@ -128,14 +130,15 @@ package enum DisplayText {
         scalar.properties.isWhitespace || scalar.properties.generalCategory == .format
     }
 
-    /// Cleaned; if it is longer than this number of scalars, it is cut and ends with an ellipsis.
+    /// Returns the text with deceptive scalars replaced by spaces. If it is longer than `limit`
+    /// scalars, it is cut and ends with an ellipsis.
     package static func shortened(_ text: String, to limit: Int) -> String {
         let clean = cleaned(text)
         guard clean.unicodeScalars.count > limit else { return clean }
         return String(String.UnicodeScalarView(clean.unicodeScalars.prefix(limit - 1))) + "…"
     }
 
-    /// Replaces each deceptive scalar by a space.
+    /// Returns the text with each deceptive scalar replaced by a space.
     package static func cleaned(_ text: String) -> String {
         if isPlain(text) { return text }
         var clean = String.UnicodeScalarView()
@@ -143,9 +146,9 @@ package enum DisplayText {
         return String(clean)
     }
 
-    /// Another system's words as one line: a deceptive scalar becomes its number, `\u{1B}`, and
-    /// bytes that are not UTF-8 become the replacement character. Cut to this number of scalars
-    /// with an ellipsis.
+    /// Returns a text from another system as one line. A deceptive scalar is replaced by its
+    /// number, such as `\u{1B}`, and bytes that are not UTF-8 by the replacement character. If it
+    /// is longer than `limit` scalars, it is cut and ends with an ellipsis.
     package static func escaped(_ bytes: some Collection<UInt8>, to limit: Int) -> String {
         var shown = ""
         var count = 0

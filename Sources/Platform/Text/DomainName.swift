@@ -2,26 +2,28 @@ import CIdn2
 import CPsl
 
 package enum DomainFault: Error, Sendable, Equatable {
-    /// Not a valid name by UTS #46 and STD3, or too long.
+    /// The name is not valid according to UTS #46 and STD3, or is too long.
     case malformed
-    /// One label only, such as `localhost`.
+    /// The name has only one label, such as `localhost`.
     case singleLabel
-    /// An address was given instead of a name.
+    /// The text is an IP address and not a name.
     case address
-    /// It contains an invisible character: UTS #46 would map some of them away.
+    /// The text contains an invisible character. It is refused, because UTS #46 would remove some
+    /// of them.
     case hidden(Unicode.Scalar)
 }
 
-/// A host name in its A-label form (UTS #46). Equality is safe on the string: it is ASCII only.
+/// A host name in its A-label form (UTS #46). The form is ASCII only, so two names can be compared
+/// as strings.
 package struct DomainName: Hashable, Sendable, CustomStringConvertible {
-    /// Lower-case ASCII labels, no trailing dot, at most 253 bytes.
+    /// The labels in lower-case ASCII, without a trailing dot; at most 253 bytes.
     package let ascii: String
 
     package init(_ text: String, allowSingleLabel: Bool = false) throws(DomainFault) {
         if let hidden = DisplayText.hidden(in: text) { throw .hidden(hidden) }
         var input = text
-        // One trailing dot is the root; it may also be another script's full stop, which only the
-        // mapping reveals.
+        // A trailing dot stands for the root. It may also be the full stop of another script, which
+        // the mapping turns into a dot.
         let dotted = input.utf8.last == UInt8(ascii: ".")
         if dotted { input = String(input.dropLast()) }
         guard var bytes = IDNA.ascii(input) else { throw .malformed }
@@ -29,23 +31,26 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
         let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard bytes.count <= 253, labels.allSatisfy({ ASCII.isLabel($0) }), let last = labels.last
         else { throw .malformed }
-        // As browsers do, a numeric last label makes the whole an address.
+        // A numeric last label makes the whole text an address, as in browsers.
         if Self.isNumeric(last) { throw .address }
         if labels.count < 2, !allowSingleLabel { throw .singleLabel }
         ascii = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The U-label form. Show it beside `ascii`: letters of two scripts may look alike.
+    /// The U-label form, for display. Show it beside `ascii`, because letters of two scripts may
+    /// look alike.
     package var display: String { IDNA.unicode(ascii) }
 
     package var description: String { ascii }
 
-    /// True for `com`, `co.uk`, `github.io` and for any unknown single label.
+    /// Whether the name is a public suffix, such as `com`, `co.uk`, `github.io`, or any unknown
+    /// single label.
     package var isPublicSuffix: Bool {
         PublicSuffixList.shared.map { psl_is_public_suffix($0, ascii) == 1 } ?? false
     }
 
-    /// A public mail domain, where anyone can get a mailbox, so it proves no common organisation.
+    /// Whether anyone can get a mailbox at this domain. An address there proves no membership in an
+    /// organisation.
     package var isPublicMail: Bool { PublicMailDomains.all.contains(ascii) }
 
     private static func isNumeric(_ label: some Collection<UInt8>) -> Bool {
@@ -53,18 +58,20 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The newest list on this machine, or the library's own. It is only read once loaded.
+/// The newest public suffix list on this machine, or else the one in the library. Once loaded, it
+/// is only read.
 private enum PublicSuffixList {
     nonisolated(unsafe) static let shared: OpaquePointer? = psl_latest(nil)
 }
 
-/// UTS #46, non-transitional. The caller checks the labels for STD3: under its flag the library
-/// drops `/`, `_` or a space instead of refusing them, so that `a/b.com` would become `ab.com`.
+/// Converts names by UTS #46, non-transitional. The caller checks the labels for STD3. With its own
+/// flag for that, the library drops `/`, `_` or a space instead of refusing it, so `a/b.com` would
+/// become `ab.com`.
 enum IDNA {
-    /// The lower-case A-label form of a host name; `nil` if it has none. Its labels are not
-    /// checked.
+    /// Returns the lower-case A-label form of a host name; `nil` if there is none. The labels are
+    /// not checked.
     static func ascii(_ name: String) -> [UInt8]? {
-        // A zero byte would end the C string early and hide what follows it.
+        // A zero byte would end the C string early, and what follows it would be ignored.
         guard !name.utf8.contains(0), name.utf8.count <= 1024 else { return nil }
         var output: UnsafeMutablePointer<CChar>?
         let flags = IDN2_NONTRANSITIONAL.rawValue | IDN2_NFC_INPUT.rawValue
@@ -75,7 +82,7 @@ enum IDNA {
         return ASCII.lower(bytes(output))
     }
 
-    /// The U-label form, for display; the name itself if it has none.
+    /// Returns the U-label form for display, or the name itself if it has none.
     static func unicode(_ name: String) -> String {
         var output: UnsafeMutablePointer<CChar>?
         guard idn2_to_unicode_8z8z(name, &output, 0) == IDN2_OK.rawValue, let output else {

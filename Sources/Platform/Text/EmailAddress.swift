@@ -1,17 +1,19 @@
 package enum EmailFault: Error, Sendable, Equatable {
-    /// Not exactly one `@` with something on both sides.
+    /// There is not exactly one `@`, or nothing on one of its sides.
     case noSingleAt
-    /// Not a dot-atom of ASCII (RFC 5322 section 3.2.3): quoted, non-ASCII, dots misplaced.
+    /// The local part is not a dot-atom of ASCII (RFC 5322 section 3.2.3): it is quoted or not
+    /// ASCII, or has misplaced dots.
     case badLocalPart
-    /// More than 254 bytes, or a local part of more than 64.
+    /// The address has more than 254 bytes, or its local part more than 64.
     case tooLong
-    /// The domain is invalid: an address literal, empty labels, forbidden characters.
+    /// The domain is invalid: an address literal, empty labels or forbidden characters.
     case badDomain
     case singleLabelDomain
-    /// It contains an invisible character: UTS #46 would map some of them away.
+    /// The text contains an invisible character. It is refused, because UTS #46 would remove some
+    /// of them.
     case hidden(Unicode.Scalar)
 
-    /// How to correct it; follows the field's name.
+    /// How to correct the address. The text follows the name of the field.
     package var mend: String {
         switch self {
         case .noSingleAt: "must be an email address: a name, one @ and a domain"
@@ -25,13 +27,13 @@ package enum EmailFault: Error, Sendable, Equatable {
     }
 }
 
-/// A mailbox with the one key under which it is looked up. Tags and dots are kept: only the
-/// provider knows their meaning.
+/// An email address with the one key by which it is looked up. Tags and dots in the local part are
+/// kept, because only the mail provider knows what they mean.
 package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
-    /// As given, without invisible characters at its ends.
+    /// The address as given, but without invisible characters at its ends.
     package let original: String
-    /// Lower-case local part, `@`, A-label domain. ASCII only, so that string equality is equality
-    /// of bytes here and in the database.
+    /// The local part in lower case, `@`, and the domain as A-labels. It is ASCII only, so
+    /// comparing strings and comparing bytes give the same result here and in the database.
     package let key: String
     package let domain: DomainName
 
@@ -59,7 +61,7 @@ package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { original }
 
-    /// Two spellings of one mailbox are equal.
+    /// Whether two addresses have the same key, even if they are spelled differently.
     package static func == (left: EmailAddress, right: EmailAddress) -> Bool {
         left.key == right.key
     }

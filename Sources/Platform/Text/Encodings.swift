@@ -1,4 +1,4 @@
-/// Lower-case hexadecimal.
+/// Converts between bytes and hexadecimal, which is written in lower case.
 package enum Hex {
     private static let alphabet = Array("0123456789abcdef".utf8)
 
@@ -11,7 +11,8 @@ package enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Either case; `nil` for an odd count or any other character.
+    /// Decodes hexadecimal in either case; `nil` for an odd number of digits or any other
+    /// character.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?
@@ -28,7 +29,7 @@ package enum Hex {
     }
 }
 
-/// The value of a hexadecimal digit in either case; `nil` for any other byte.
+/// Returns the value of a hexadecimal digit in either case; `nil` for any other byte.
 package func hexDigit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 0x30...0x39: byte - 0x30
@@ -38,11 +39,11 @@ package func hexDigit(_ byte: UInt8) -> UInt8? {
     }
 }
 
-/// Base32 (RFC 4648 section 6) without padding, the form in which authenticator apps take a seed.
+/// Base32 (RFC 4648 section 6) without padding. Authenticator apps expect a seed in this form.
 package enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// Capital letters; the last one is filled with zero bits.
+    /// Encodes in capital letters. Zero bits fill up the last letter.
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         var held = 0

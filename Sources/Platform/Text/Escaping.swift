@@ -1,6 +1,7 @@
 /// Percent-encoding (RFC 3986 section 2.1).
 package enum PercentEncoding {
-    /// With `isForm`, `+` is a space (application/x-www-form-urlencoded). `nil` for a bad escape.
+    /// Decodes percent-encoded text; `nil` for a bad escape. With `isForm`, `+` is a space
+    /// (application/x-www-form-urlencoded).
     package static func decode(_ text: some Sequence<UInt8>, isForm: Bool = false) -> [UInt8]? {
         var decoded: [UInt8] = []
         var bytes = text.makeIterator()
@@ -18,13 +19,13 @@ package enum PercentEncoding {
         return decoded
     }
 
-    /// Decoded form text; `nil` for a bad escape, NUL, or text that is not UTF-8.
+    /// Decodes form-encoded text; `nil` for a bad escape, NUL, or text that is not UTF-8.
     package static func decodeForm(_ text: some Sequence<UInt8>) -> String? {
         guard let bytes = decode(text, isForm: true), !bytes.contains(0) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Unreserved characters and `kept` stay; every other byte is escaped.
+    /// Escapes every byte except the unreserved characters and `kept`.
     package static func encode(_ bytes: some Sequence<UInt8>, keeping kept: UInt8? = nil) -> String
     {
         let digits = Array("0123456789ABCDEF".utf8)
@@ -40,7 +41,7 @@ package enum PercentEncoding {
     }
 }
 
-/// Text for the content or a quoted attribute of an HTML element.
+/// Returns the text escaped for the content or a quoted attribute of an HTML element.
 package func htmlEscaped(_ text: some StringProtocol) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

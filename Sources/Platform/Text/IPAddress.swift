@@ -1,13 +1,13 @@
 import Glibc
 
-/// An IPv4 or IPv6 address as bytes. An IPv4-mapped IPv6 address is stored as the IPv4 address, so
-/// that a dual-stack listener and a rule agree.
+/// An IPv4 or IPv6 address as bytes. An IPv4-mapped IPv6 address is stored as the IPv4 address. So
+/// a rule for an IPv4 address also applies if a dual-stack listener reports the mapped one.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-    /// Four or sixteen.
+    /// The 4 or 16 bytes, in network byte order.
     package let bytes: [UInt8]
 
     package init?(_ text: some StringProtocol) {
-        // inet_pton stops at a zero byte and accepts no zone.
+        // inet_pton stops at a zero byte and refuses an IPv6 zone.
         let text = String(text)
         guard text.utf8.count <= 45, !text.utf8.contains(0) else { return nil }
         var four = [UInt8](repeating: 0, count: 4)
@@ -21,13 +21,13 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Network byte order; `nil` unless there are 4 or 16 bytes.
+    /// Makes an address from bytes in network byte order; `nil` unless there are 4 or 16.
     package init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = Self.unmapped(bytes)
     }
 
-    /// Dotted decimal, or RFC 5952.
+    /// The address in dotted decimal, or in the form of RFC 5952.
     package var description: String {
         var text = [CChar](repeating: 0, count: 46)
         _ = inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, 46)
@@ -35,15 +35,15 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// What a limit of requests counts by: an IPv4 address, or the /64 that an IPv6 host has to
-    /// itself.
+    /// The network by which rate limits count: the IPv4 address itself, or the /64 network that one
+    /// IPv6 host has to itself.
     package var network: IPAddress {
         guard bytes.count == 16 else { return self }
         return IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)) ?? self
     }
 
-    /// The name of an address's network in counters; text that is not an address is returned as it
-    /// is.
+    /// Returns the text of an address's network for rate limits. Text that is not an address is
+    /// returned unchanged.
     package static func network(of text: String) -> String {
         guard let address = IPAddress(text) else { return text }
         return address.bytes.count == 4 ? address.description : "\(address.network)/64"
@@ -54,8 +54,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
-    /// Publicly routable: false for all ranges that IANA's special-purpose registries reserve, and
-    /// for every transition form that embeds an IPv4 address.
+    /// Whether the address is publicly routable. It is not if IANA's special-purpose registries
+    /// reserve its range, or if it is a transition form that contains an IPv4 address.
     package var isGlobal: Bool {
         if bytes.count == 4 { return !Self.reserved4.contains { $0.contains(self) } }
         return bytes[0] & 0xE0 == 0x20 && !Self.reserved6.contains { $0.contains(self) }
@@ -77,11 +77,11 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A block of addresses: `10.0.0.0/8`, `2001:db8::/32`, or a single address. Bits beyond the prefix
-/// are cleared, so that a block has one spelling.
+/// A block of addresses, such as `10.0.0.0/8` or `2001:db8::/32`, or a single address. The bits
+/// after the prefix are set to zero, so that each block has only one spelling.
 package struct IPRange: Hashable, Sendable, CustomStringConvertible {
     package let base: IPAddress
-    /// The number of significant bits: 0–32 or 0–128.
+    /// The length of the prefix in bits: 0–32 or 0–128.
     package let prefix: Int
 
     package init?(_ text: some StringProtocol) {
@@ -93,7 +93,7 @@ package struct IPRange: Hashable, Sendable, CustomStringConvertible {
         var prefix = width
         if parts.count == 2 {
             guard let number = ASCII.number(parts[1], digits: 3) else { return nil }
-            // A prefix length of the mapped form includes 96 bits that were dropped.
+            // In the IPv4-mapped form, the prefix length counts 96 bits that were dropped here.
             let mapped = width == 32 && first.contains(UInt8(ascii: ":"))
             prefix = mapped ? number - 96 : number
             guard (0...width).contains(prefix) else { return nil }

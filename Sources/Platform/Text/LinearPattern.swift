@@ -1,10 +1,11 @@
-/// A regular expression that is matched in time linear in the text: all its ways through the text
-/// are followed at once, without backtracking. Literals, `.`, `[…]`, `\d \w \s` and their
-/// opposites, `( )`, `|`, `* + ?`, `{m}`, `{m,}`, `{m,n}`, `^` and `$`; on Unicode scalars.
+/// A regular expression that is matched in time linear in the text. All possible matches are
+/// followed at once, without backtracking. It has literals, `.`, `[…]`, `\d \w \s` and their
+/// opposites, `( )`, `|`, `* + ?`, `{m}`, `{m,}`, `{m,n}`, `^` and `$`, and works on Unicode
+/// scalars.
 package struct LinearPattern: Sendable {
     /// The most Unicode scalars in a pattern.
     package static let lengthLimit = 255
-    /// The most steps of a pattern, with its repetitions written out.
+    /// The most steps of a compiled pattern, in which each repetition is written out.
     package static let stepLimit = 512
     /// The deepest nesting of groups.
     static let depthLimit = 16
@@ -18,7 +19,7 @@ package struct LinearPattern: Sendable {
 
     private let steps: [Step]
 
-    /// `nil` for a pattern that uses anything else, or is too long.
+    /// Compiles a pattern; `nil` if it uses any other syntax or is too long.
     package init?(_ text: String) {
         let scalars = Array(text.unicodeScalars)
         guard scalars.count <= Self.lengthLimit else { return nil }
@@ -30,7 +31,7 @@ package struct LinearPattern: Sendable {
         self.steps = steps
     }
 
-    /// Whether some part of the text matches.
+    /// Whether any part of the text matches.
     package func matches(_ text: String) -> Bool {
         var current = Threads(steps.count)
         var next = Threads(steps.count)
@@ -68,7 +69,8 @@ package struct LinearPattern: Sendable {
         }
     }
 
-    /// True if the match is reached.
+    /// Adds to `threads` every step that can be reached from `start` without reading a scalar.
+    /// Returns true if one of them is the end of the pattern.
     private func follow(
         _ start: Int, _ threads: inout Threads, _ isFirst: Bool, _ isLast: Bool
     ) -> Bool {
@@ -87,7 +89,7 @@ package struct LinearPattern: Sendable {
         return false
     }
 
-    /// False if there are too many steps.
+    /// Compiles a node into steps. Returns false if there are too many.
     private static func write(_ node: PatternNode, into steps: inout [Step]) -> Bool {
         guard steps.count < stepLimit else { return false }
         switch node {
@@ -134,7 +136,7 @@ package struct LinearPattern: Sendable {
     }
 }
 
-/// The scalars in these ranges, or all others.
+/// A set of scalars: those in these ranges or, if inverted, all others.
 struct ScalarSet: Sendable {
     var ranges: [ClosedRange<UInt32>] = []
     var isOpposite = false
@@ -150,11 +152,11 @@ indirect enum PatternNode {
     case begin, end
     case sequence([PatternNode])
     case either(PatternNode, PatternNode)
-    /// The least number of repetitions, and the most unless `nil`.
+    /// A repeated node, the least number of repetitions, and the most; `nil` means no limit.
     case repeated(PatternNode, Int, Int?)
 }
 
-/// Parses a pattern; every function returns `nil` for what it does not understand.
+/// Parses a pattern. Every function returns `nil` for syntax that is not supported.
 struct PatternParser {
     private let scalars: [Unicode.Scalar]
     private var at = 0
@@ -271,7 +273,7 @@ struct PatternParser {
         return set
     }
 
-    /// One scalar of a set, or a class in it.
+    /// Parses one scalar or character class within a set.
     private mutating func member() -> [ClosedRange<UInt32>]? {
         guard let scalar = next else { return nil }
         at += 1
@@ -297,7 +299,8 @@ struct PatternParser {
         case "s": return ScalarSet(ranges: space)
         case "S": return ScalarSet(ranges: space, isOpposite: true)
         default:
-            // Only for signs: an escaped letter would have its own meaning in other dialects.
+            // Only punctuation may be escaped: an escaped letter can have a special meaning in
+            // other dialects.
             let isSign = scalar.isASCII && scalar.value > 0x20 && scalar.value < 0x7F
             guard isSign, !word.contains(where: { $0.contains(scalar.value) }) else { return nil }
             return ScalarSet(ranges: [scalar.value...scalar.value])

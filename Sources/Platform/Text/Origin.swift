@@ -1,15 +1,15 @@
-/// A web origin (RFC 6454) as stored. An operator's text is normalised to the form that browsers
-/// send, and requests are compared with it byte by byte. It is ASCII only, so string equality is
-/// safe.
+/// A web origin (RFC 6454) as it is stored. The operator's text is normalised to the form that
+/// browsers send, and the origin of a request is compared with it byte by byte. The form is ASCII
+/// only, so strings can be compared.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
-    /// Whether the origin matches one text or every label below a domain.
+    /// Whether the origin matches a single text or any label below a domain.
     package enum Kind: String, Sendable {
         case exact
-        /// One label below a domain, https only.
+        /// Matches exactly one label below a domain, with https only.
         case wildcard
     }
 
-    /// Changes made to the operator's text.
+    /// A change that was made to the operator's text.
     package enum Change: String, Sendable {
         case lowerCased = "lower-cased"
         case asciiHost = "host written in its A-label form"
@@ -19,40 +19,44 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         case trailingSlash = "trailing slash dropped"
     }
 
-    /// Schemes of app frameworks. All apps of a framework share one origin, so it proves nothing.
+    /// The schemes of app frameworks. All apps of a framework have the same origin, so such an
+    /// origin does not prove which app sent a request.
     package static let customSchemes = [
         "capacitor", "ionic", "tauri", "app", "chrome-extension", "moz-extension",
     ]
 
-    /// As browsers send it; a wildcard as `https://*.example.com`.
+    /// The origin as browsers send it; a wildcard is written `https://*.example.com`.
     package let canonical: String
-    /// Decides how a request's origin is compared.
+    /// How the origin of a request is compared with this one.
     package let kind: Kind
     package let scheme: String
-    /// The A-label name, the address (IPv6 in brackets), or the domain below a wildcard.
+    /// The host: a name as A-labels, an address (IPv6 in brackets), or the domain below which a
+    /// wildcard matches.
     package let host: String
-    /// `nil` if it is the scheme's default.
+    /// The port; `nil` if it is the scheme's default.
     package let port: Int?
-    /// For the operator to see; empty if the text was canonical.
+    /// The changes made to the operator's text, to be shown to the operator; empty if none were
+    /// needed.
     package let changes: [Change]
 
     package var description: String { canonical }
 
-    /// Whether cookies are allowed: never with a wildcard, an app's scheme, or plain http except on
-    /// this machine.
+    /// Whether requests from this origin may carry cookies. Never for a wildcard or an app's
+    /// scheme, nor for plain http unless the host is this machine.
     package var mayCarryCredentials: Bool {
         guard kind == .exact else { return false }
         return scheme == "https"
             || scheme == "http" && ["localhost", "127.0.0.1", "[::1]"].contains(host)
     }
 
-    /// The domain of a wildcard, which the tenant must own; `nil` for other origins.
+    /// The domain of a wildcard, which the tenant must own; `nil` for any other origin.
     package var wildcardBase: DomainName? {
-        // The parser has checked that a wildcard's host is a domain name, so `nil` never occurs.
+        // The parser has checked that a wildcard's host is a domain name, so this never fails.
         kind == .wildcard ? try? DomainName(host) : nil
     }
 
-    /// Throws `OriginFault` for a path, a user, a query or a host that is not an A-label.
+    /// Parses an operator's text. Throws `OriginFault` if it contains a path, a user or a query, or
+    /// if its host has no A-label form.
     package init(configuring text: String) throws(OriginFault) {
         var parser = try OriginParser(Array(text.utf8))
         try parser.parse()
@@ -72,8 +76,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
 
-    /// Whether a request's `Origin` is this one, or one label below its domain. There is no case
-    /// folding and no trailing slash, because browsers send one form.
+    /// Whether a request's `Origin` is this one or, for a wildcard, one label below its domain.
+    /// Case and a trailing slash are not ignored, because browsers always send the same form.
     package func matches(_ request: [UInt8]) -> Bool {
         switch kind {
         case .exact: return request.elementsEqual(canonical.utf8)
@@ -87,7 +91,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// `http://` and a loopback name with an explicit port, as development servers send.
+    /// Whether a request's `Origin` is that of a development server: `http://`, a loopback name and
+    /// an explicit port.
     package static func isLoopbackDevelopment(_ request: [UInt8]) -> Bool {
         for host in ["http://localhost:", "http://127.0.0.1:", "http://[::1]:"] {
             guard request.starts(with: host.utf8) else { continue }
@@ -100,7 +105,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Parses an operator's text as an origin. Tolerates spellings, not other kinds of URL.
+/// Parses an operator's text as an origin. Other spellings of an origin are accepted, other kinds
+/// of URL are not.
 struct OriginParser {
     private let bytes: [UInt8]
     private(set) var scheme = ""
@@ -152,7 +158,8 @@ struct OriginParser {
         return bytes[(colon + separator.count)...]
     }
 
-    /// Splits off the authority; the rest begins with the first `/ \ ? #`.
+    /// Splits the text after the scheme into the authority and the rest, which begins at the first
+    /// `/ \ ? #`.
     private static func split(_ rest: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, ArraySlice<UInt8>) {
         let ends = Set("/\\?#".utf8)
         let end = rest.firstIndex { ends.contains($0) } ?? rest.endIndex
@@ -184,7 +191,8 @@ struct OriginParser {
             name = name.dropFirst(2)
         }
         guard !name.contains(UInt8(ascii: "*")) else { throw .wildcardMisplaced }
-        // A browser keeps a trailing dot in the origin, so dropping it would store another one.
+        // Browsers keep a trailing dot in the origin, so without the dot it would be a different
+        // origin.
         guard name.last != UInt8(ascii: "."),
             let text = String(validating: name, as: UTF8.self)
         else { throw .badHost }
@@ -201,7 +209,8 @@ struct OriginParser {
         do throws(DomainFault) {
             domain = try DomainName(text, allowSingleLabel: !isWildcard)
         } catch {
-            // A domain name has no underscore, but browsers resolve such hosts and send them.
+            // A domain name has no underscore, but browsers accept such hosts in URLs and send them
+            // as origins.
             if text.utf8.contains(UInt8(ascii: "_")), text.utf8.allSatisfy({ $0 < 0x80 }) {
                 return try underscored(text)
             }
@@ -214,7 +223,7 @@ struct OriginParser {
         return domain.ascii
     }
 
-    /// A name that would be valid but for its underscores, in lower case.
+    /// Returns, in lower case, a name that would be valid without its underscores.
     private func underscored(_ text: String) throws(OriginFault) -> String {
         let lower = ASCII.lower(Array(text.utf8)[...])
         let plain = lower.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "x") : $0 }
@@ -235,7 +244,7 @@ struct OriginParser {
         if !name.elementsEqual(host.utf8) { changes.append(.addressForm) }
     }
 
-    /// Browsers write an IPv4-mapped address in hexadecimal.
+    /// Returns an IPv4-mapped address with the IPv4 part in hexadecimal, as browsers write it.
     private func mapped(_ address: IPAddress) -> String {
         let words = stride(from: 0, to: 4, by: 2).map { index in
             String(UInt16(address.bytes[index]) << 8 | UInt16(address.bytes[index + 1]), radix: 16)
@@ -243,7 +252,8 @@ struct OriginParser {
         return "::ffff:" + words.joined(separator: ":")
     }
 
-    /// An app's host is opaque: an id or a name, never resolved.
+    /// Parses the host in an app's scheme. It is an id or a name of the framework and is never
+    /// resolved.
     private mutating func parseCustomHost(_ name: ArraySlice<UInt8>) throws(OriginFault) {
         guard !name.contains(UInt8(ascii: "*")) else { throw .wildcardMisplaced }
         let lower = ASCII.lower(name)
@@ -277,7 +287,7 @@ struct OriginParser {
     }
 }
 
-/// Why an operator's text is not an origin that may be listed.
+/// Why an operator's text is not an origin that can be listed.
 package enum OriginFault: String, Error, Sendable, Equatable {
     case empty
     case whitespaceOrControl
@@ -296,7 +306,7 @@ package enum OriginFault: String, Error, Sendable, Equatable {
     case wildcardMisplaced
     case wildcardOfPublicSuffix
 
-    /// A sentence for the operator.
+    /// A sentence that tells the operator what is wrong.
     package var reason: String {
         switch self {
         case .empty: "An origin is needed, such as https://app.example.com."

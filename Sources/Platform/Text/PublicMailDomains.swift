@@ -1,5 +1,5 @@
-/// Public mail domains. No list is complete: this one prevents the usual mistakes, and the proof of
-/// a domain prevents the rest.
+/// Domains where anyone can get a mailbox. No such list is complete. It prevents common mistakes;
+/// for all other domains, the proof that a tenant owns the domain protects.
 enum PublicMailDomains {
     static let all: Set<String> = [
         "10minutemail.com", "126.com", "139.com", "163.com", "21cn.com", "abv.bg", "addy.io",

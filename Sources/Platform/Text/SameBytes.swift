@@ -1,7 +1,7 @@
 import Glibc
 
-/// Equality of UTF-8 bytes. Swift's own `==` follows Unicode canonical equivalence and would merge
-/// texts that the database keeps apart.
+/// Whether two texts have the same UTF-8 bytes. Swift's own `==` follows Unicode's canonical
+/// equivalence and would treat texts as equal that the database keeps apart.
 package func sameBytes(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     var (left, right) = (left, right)
@@ -10,12 +10,12 @@ package func sameBytes(_ left: String, _ right: String) -> Bool {
     }
 }
 
-/// Compares bytes, with ASCII letters in either case.
+/// Whether two texts have the same bytes, ignoring the case of ASCII letters.
 package func sameBytesIgnoringASCIICase(_ left: String, _ right: String) -> Bool {
     left.utf8.elementsEqual(right.utf8) { asciiLower($0) == asciiLower($1) }
 }
 
-/// ASCII letters to lower case, other bytes unchanged.
+/// Returns the text with ASCII letters in lower case and all other bytes unchanged.
 package func asciiLowercased(_ text: String) -> String {
     String(decoding: text.utf8.map(asciiLower), as: UTF8.self)
 }
@@ -38,7 +38,8 @@ package enum ASCII {
         (0x61...0x7A).contains(byte) || isDigit(byte)
     }
 
-    /// A host label in canonical form: 1–63 of `a-z 0-9 -`, no hyphen at an end.
+    /// Whether the bytes are a host label in canonical form: 1–63 of `a-z 0-9 -`, with no hyphen at
+    /// either end.
     package static func isLabel(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
         guard let first = bytes.first, let last = bytes.last, bytes.count <= 63 else {
             return false
@@ -47,7 +48,8 @@ package enum ASCII {
             && bytes.allSatisfy { isLowerOrDigit($0) || $0 == UInt8(ascii: "-") }
     }
 
-    /// The decimal number of 1 to `digits` digits without a leading zero; `nil` for anything else.
+    /// Reads a decimal number of 1 to `digits` digits without a leading zero; `nil` for anything
+    /// else.
     package static func number(_ bytes: some Collection<UInt8>, digits: Int) -> Int? {
         guard !bytes.isEmpty, bytes.count <= digits, bytes.allSatisfy(isDigit),
             bytes.count == 1 || bytes.first != 0x30

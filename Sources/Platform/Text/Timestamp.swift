@@ -1,13 +1,14 @@
 import Glibc
 
-/// A moment in UTC, in microseconds since 1970; on the wire, RFC 3339 with milliseconds.
+/// A time in UTC with microseconds. In JSON it is written in RFC 3339 with milliseconds.
 package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// Since 1970-01-01 UTC; negative before.
+    /// Microseconds since 1970-01-01 UTC; negative before.
     package var microseconds: Int64
 
     package init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// The machine's clock. Only the composition root calls this; other code receives a clock.
+    /// Returns the time of the machine's clock. Only the main program calls this; other code is
+    /// given a clock.
     package static func systemClock() -> Timestamp {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
@@ -22,7 +23,7 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         Timestamp(microseconds: microseconds + seconds * 1_000_000)
     }
 
-    /// `2026-11-20T09:30:00.000Z`, 24 bytes.
+    /// The time as `2026-11-20T09:30:00.000Z`, 24 bytes.
     package var description: String {
         String(unsafeUninitializedCapacity: 24) { buffer in
             write(into: buffer)
@@ -30,7 +31,7 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         }
     }
 
-    /// Writes the 24 bytes of the wire form; years are clamped to 0–9999.
+    /// Writes the 24 bytes of `description`. A year outside 0–9999 becomes the nearest of these.
     package func write(into out: UnsafeMutableBufferPointer<UInt8>) {
         let (date, millis) = civil()
         precondition(out.count >= 24)
@@ -61,7 +62,8 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         out[23] = 0x5A
     }
 
-    /// Days to a Gregorian date by the era arithmetic of H. Hinnant, and milliseconds of the day.
+    /// Returns the Gregorian date, by H. Hinnant's algorithm with eras of 400 years, and the
+    /// milliseconds of the day.
     private func civil() -> (date: (year: Int64, month: Int64, day: Int64), millis: Int64) {
         let dayLength: Int64 = 86_400_000_000
         let days =
@@ -84,8 +86,8 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         )
     }
 
-    /// Reads RFC 3339 with any offset and any number of fractional digits, of which six count;
-    /// `nil` for anything else.
+    /// Reads RFC 3339 with any offset and any number of fractional digits, of which the first six
+    /// count; `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20 else { return nil }

@@ -8,7 +8,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.low = low
     }
 
-    /// Version 4: random. Used for objects; a mobile client checks the version.
+    /// Returns a random id (version 4). It is used for objects. A mobile client checks the version.
     package static func random() -> UUID {
         var generator = SystemRandomNumberGenerator()
         return UUID(
@@ -19,7 +19,8 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Whether the id has the form of version 4, as `random` makes it.
     package var isRandom: Bool { high & 0xF000 == 0x4000 && low >> 62 == 0b10 }
 
-    /// Version 7: ordered by time. Used for append-only records (audit events, decisions).
+    /// Returns an id that is ordered by time (version 7). It is used for records that are only
+    /// appended, such as audit events and decisions.
     package static func ordered(at time: Timestamp) -> UUID {
         var generator = SystemRandomNumberGenerator()
         let milliseconds = UInt64(max(0, time.microseconds / 1000))
@@ -28,7 +29,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
             low: (generator.next() >> 2) | 0x8000_0000_0000_0000)
     }
 
-    /// Reads the 36-character form, in either case; `nil` for anything else.
+    /// Reads the form of 36 characters, in either case; `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         var value: (UInt64, UInt64) = (0, 0)
         var digits = 0
@@ -52,7 +53,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.init(high: value.0, low: value.1)
     }
 
-    /// Writes the 36 ASCII bytes of the canonical form; `buffer` has room for them.
+    /// Writes the canonical form as 36 ASCII bytes. `buffer` must have room for them.
     package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
         precondition(buffer.count >= 36)
         let out = UnsafeMutableRawBufferPointer(buffer)
@@ -69,7 +70,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         buffer[23] = UInt8(ascii: "-")
     }
 
-    /// Moves each half of eight digits into position.
+    /// Stores eight hexadecimal digits, with each half of them at an offset of its own.
     @inline(__always)
     private static func store(
         _ digits: UInt64, _ out: UnsafeMutableRawBufferPointer, _ first: Int, _ second: Int
@@ -79,8 +80,8 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         out.storeBytes(of: halves.1.bigEndian, toByteOffset: second, as: UInt32.self)
     }
 
-    /// The lowest eight hexadecimal digits of a word, one byte each: spreads the nibbles, then
-    /// makes all of them ASCII at once.
+    /// Returns the lowest eight hexadecimal digits of a word as one ASCII byte each. It first gives
+    /// each digit a byte of its own, and then turns all of them into ASCII at once.
     @inline(__always)
     private static func digits(_ word: UInt64) -> UInt64 {
         var spread = word & 0xFFFF_FFFF
@@ -91,7 +92,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         return spread &+ 0x3030_3030_3030_3030 &+ isLetter &* 0x27
     }
 
-    /// Lower-case hexadecimal with hyphens (RFC 9562).
+    /// The id in lower-case hexadecimal with hyphens (RFC 9562).
     package var description: String {
         String(unsafeUninitializedCapacity: 36) {
             write(into: $0)

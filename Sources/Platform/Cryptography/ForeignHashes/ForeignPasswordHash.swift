@@ -106,23 +106,24 @@ package struct ForeignPasswordHash: Sendable, Equatable {
 /// Reads hashes in the spellings of other systems' exports. Each function returns a hash whose
 /// `text` can be stored in `users.password_hash`, or throws the reason why it is not stored.
 extension ForeignPasswordHash {
-    /// A crypt or PHC string, as in Supabase's `encrypted_password`, Auth0's `passwordHash`, or a
-    /// CSV column:
+    /// Reads a crypt or PHC string, as in Supabase's `encrypted_password`, Auth0's `passwordHash`,
+    /// or a CSV column:
     ///
     /// - `$2a$`, `$2b$`, `$2y$` (bcrypt), `$6$` (sha512crypt)
     /// - `$argon2i$`, `$argon2id$`, `$scrypt$ln=…`
     /// - `$pbkdf2$`, `$pbkdf2-sha1$`, `$pbkdf2-sha256$`, `$pbkdf2-sha512$` with `i=…`, `i=…,l=…` or
     ///   passlib's bare number
     ///
-    /// WordPress' `$wp$2y$…`, Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`, `argon2$argon2id$…`,
+    /// Also WordPress' `$wp$2y$…`, Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`, `argon2$argon2id$…`,
     /// `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` and `scrypt$salt$N$r$p$…`, and Werkzeug's
-    /// `scrypt:N:r:p$…`, `pbkdf2:sha256:N$…`. Each may stand behind a scheme in braces, as in Spring's
-    /// `{bcrypt}` and LDAP's `{CRYPT}`.
+    /// `scrypt:N:r:p$…`, `pbkdf2:sha256:N$…`. A scheme in braces may precede each of them, such as
+    /// Spring's `{bcrypt}` and LDAP's `{CRYPT}`.
     package static func parse(_ given: String) throws(Refusal) -> ForeignPasswordHash {
         let text = try unwrapped(given)
         guard text.utf8.first != UInt8(ascii: "$") else {
             let hash = try ForeignHashReader.read(text)
-            // An imported text may not have the form with a digest: only this service writes it.
+            // Refuse a hash with a digest: only this service writes that form, so it is not in an
+            // export.
             if case .firebase = hash.function { throw .unknown }
             return hash
         }

@@ -137,8 +137,8 @@ extension RoutePattern.Segment {
     }
 }
 
-/// The shape of a path: `/` then segments, each a literal or a `{name}`, where the last may be
-/// `{name...}` and takes the rest of the path. `/v1/tenants/{tenant}/users/{id}`.
+/// The pattern of a path, such as `/v1/tenants/{tenant}/users/{id}`. Each segment is a literal or a
+/// parameter `{name}`. The last one may be `{name...}`, which takes the rest of the path.
 ///
 ///     pattern = "/" [ segment *( "/" segment ) ]
 ///     segment = literal / "{" name "}" / "{" name "...}" (last only)

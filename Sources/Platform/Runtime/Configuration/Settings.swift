@@ -1,17 +1,17 @@
-/// The environment's settings, typed and checked.
+/// The settings from the environment, parsed and checked.
 package struct Settings: Sendable {
-    /// `host:port` of a listening socket.
+    /// The address of a listening socket, `host:port`.
     package struct Address: Sendable, Equatable {
-        /// A name or address; IPv6 without brackets.
+        /// A host name or an address; an IPv6 address without brackets.
         package var host: String
         package var port: UInt16
 
-        /// Whether it stands for every address of the machine.
+        /// Whether the host stands for every address of the machine.
         package var isWildcard: Bool {
             ["0.0.0.0", "::", "*"].contains { $0.utf8.elementsEqual(host.utf8) }
         }
 
-        /// Whether two programs cannot listen at both.
+        /// Whether two programs could not listen at these two addresses at the same time.
         func overlaps(_ other: Address) -> Bool {
             func plain(_ host: String) -> String {
                 host.utf8.elementsEqual("localhost".utf8) ? "127.0.0.1" : host
@@ -22,94 +22,102 @@ package struct Settings: Sendable {
         }
     }
 
-    /// The format of log lines; `text` is for people.
+    /// The format of log lines. `text` is for people to read.
     package enum Log: String, Sendable {
         case json
         case text
     }
 
-    /// `GATEHOUSE_DATABASE_URL`: the app's role, under row-level security.
+    /// `GATEHOUSE_DATABASE_URL`: connects as the app's role, to which row-level security applies.
     package var databaseURL: Secret?
-    /// `GATEHOUSE_MIGRATION_DATABASE_URL`: the role that owns the schema.
+    /// `GATEHOUSE_MIGRATION_DATABASE_URL`: connects as the role that owns the schema.
     package var migrationDatabaseURL: Secret?
-    /// `GATEHOUSE_BACKUP_DATABASE_URL`: the role that reads every row, for dumps.
+    /// `GATEHOUSE_BACKUP_DATABASE_URL`: connects as the role that may read every row, for dumps.
     package var backupDatabaseURL: Secret?
-    /// `GATEHOUSE_DRILL_DATABASE_URL`: a superuser at the server where a drill restores.
+    /// `GATEHOUSE_DRILL_DATABASE_URL`: connects as a superuser to the server into which a restore
+    /// drill restores a backup.
     package var drillDatabaseURL: Secret?
-    /// `GATEHOUSE_DRILL_API_KEY`: a key that must verify in the restored database.
+    /// `GATEHOUSE_DRILL_API_KEY`: an API key that must be valid in the database that a drill has
+    /// restored.
     package var drillAPIKey: Secret?
-    /// `GATEHOUSE_PLATFORM_DATABASE_URL`: the role that reads across tenants.
+    /// `GATEHOUSE_PLATFORM_DATABASE_URL`: connects as the role that may read all tenants.
     package var platformDatabaseURL: Secret?
-    /// `GATEHOUSE_READ_DATABASE_URL`: the app's role at a standby; if `nil`, the primary answers
-    /// everything.
+    /// `GATEHOUSE_READ_DATABASE_URL`: connects to a standby as the app's role. If `nil`, the
+    /// primary answers everything.
     package var readDatabaseURL: Secret?
-    /// `GATEHOUSE_READ_PLATFORM_DATABASE_URL`: the platform's role at a standby.
+    /// `GATEHOUSE_READ_PLATFORM_DATABASE_URL`: connects to a standby as the platform's role.
     package var readPlatformDatabaseURL: Secret?
-    /// How many seconds a standby may lag and still answer.
+    /// How many seconds the data of a standby may be old if it is to answer.
     package var readLag: Int
-    /// `GATEHOUSE_WORKER_DATABASE_URL`: the app's role at each worker of a distributed database,
-    /// with the placeholders `{host}` and `{port}`; if `nil`, the coordinator is asked for every
-    /// read.
+    /// `GATEHOUSE_WORKER_DATABASE_URL`: connects as the app's role to each worker server of a
+    /// distributed database. It has the placeholders `{host}` and `{port}`. If `nil`, the
+    /// coordinator answers every read.
     package var workerDatabaseURL: Secret?
-    /// At least 32 bytes; sealing keys and the pepper are derived from it.
+    /// The secret key of at least 32 bytes, from which sealing keys and the password pepper are
+    /// derived.
     package var secretKey: Secret?
-    /// The previous key during a rotation; at least 32 bytes.
+    /// The previous secret key during a rotation; at least 32 bytes.
     package var previousSecretKey: Secret?
-    /// PEM of an EC P-256 private key.
+    /// The signing key: PEM of an EC P-256 private key.
     package var signingKey: Secret?
-    /// `GATEHOUSE_LEASE`: how long caches answer without contact to PostgreSQL; 3 s by default.
+    /// `GATEHOUSE_LEASE`: how long caches may answer without contact to PostgreSQL; 3 s by default.
     package var lease: Duration
-    /// How long the server continues after the signal to stop, so that load balancers notice; `nil`
-    /// for the command's default.
+    /// How long the server continues to serve after the signal to stop, so that load balancers
+    /// notice; `nil` for the command's default.
     package var drain: Duration?
-    /// Allows providers at 127.0.0.1 and over plain HTTP; for development only.
+    /// Whether identity providers at 127.0.0.1 and over plain HTTP are allowed; for development
+    /// only.
     package var allowLoopbackProviders: Bool
-    /// Whether jobs leave nearly all of the time to requests while there are any; true by default.
+    /// Whether background jobs leave nearly all of the time to requests, as long as there are
+    /// requests; true by default.
     package var jobsGiveWay: Bool
-    /// `GATEHOUSE_OUTBOUND_ALLOW`: inner addresses that requests may reach, separated by commas;
-    /// checked when it is used.
+    /// `GATEHOUSE_OUTBOUND_ALLOW`: internal addresses that outbound requests may reach, separated
+    /// by commas. They are not checked before they are used.
     package var outboundAllow: String?
-    /// Whether imports keep only hashes within the tighter bounds.
+    /// Whether imports accept only password hashes within the tighter bounds.
     package var holdsImportedHashesTightly: Bool
     package var listen: Address
-    /// Scheme, host and port, without a trailing slash.
+    /// The public URL: scheme, host and port, without a trailing slash.
     package var publicURL: String?
-    /// Paths; both are set or neither.
+    /// The path of the TLS certificate; `tlsKey` is the path of its key. Either both are set or
+    /// neither.
     package var tlsCertificate: String?
     package var tlsKey: String?
-    /// The number of event loops, 1–256; by default one for each core.
+    /// The number of event loops, 1–256; by default one for each processor core.
     package var threads: Int
-    /// The limit of the process's PostgreSQL connections, all roles together; if `nil`, it follows
-    /// from the threads.
+    /// The most PostgreSQL connections of the process, for all roles together. If `nil`, the number
+    /// of threads decides.
     package var databaseConnections: Int?
     package var dataDirectory: String
-    /// The first operator's address; requires the password.
+    /// The email address of the first operator; it requires `setupOwnerPassword`.
     package var setupOwnerEmail: String?
     package var setupOwnerPassword: Secret?
-    /// The platform's first API key, in the form of `APIKeySecret`.
+    /// The platform's first API key; `APIKeySecret` defines its form.
     package var setupAPIKey: Secret?
-    /// An `smtp:` or `smtps:` URL; if `nil`, no mail is sent.
+    /// The mail server, as an `smtp:` or `smtps:` URL; if `nil`, no mail is sent.
     package var smtpURL: Secret?
     package var mailFrom: String?
     package var metricsListen: Address?
     package var log: Log
-    /// `GATEHOUSE_TRACES_URL`: where a collector takes OTLP with JSON; if `nil`, there are no
-    /// traces.
+    /// `GATEHOUSE_TRACES_URL`: where a trace collector accepts OTLP as JSON; if `nil`, nothing is
+    /// traced.
     package var tracesURL: String?
-    /// `GATEHOUSE_TRACES_RATIO`: the share, from 0 to 1, of requests without a caller's trace that
-    /// is recorded.
+    /// `GATEHOUSE_TRACES_RATIO`: which share of requests is traced, from 0 to 1. It applies to
+    /// requests that do not continue a caller's trace.
     package var tracesRatio: Double
-    /// Days within which owners and admins have to set up a second factor; `nil` if they need none.
+    /// The days within which owners and admins must set up a second factor; `nil` if they need
+    /// none.
     package var secondFactorDays: Int?
-    /// How long decisions are kept.
+    /// The days for which decisions are stored.
     package var decisionDays: Int
-    /// How long a response is stored under its Idempotency-Key.
+    /// The hours for which a response is stored under its Idempotency-Key.
     package var idempotencyHours: Int
-    /// Addresses and CIDR blocks, each checked for its form.
+    /// Addresses and CIDR blocks of proxies; the form of each is checked.
     package var trustedProxies: [String]
 
-    /// Reads every `GATEHOUSE_*` variable, or `NAME_FILE`, which names a file with the value.
-    /// `cores` is the default of `threads`; `readFile` returns `nil` if the file cannot be read.
+    /// Reads every `GATEHOUSE_*` variable. In place of `NAME`, `NAME_FILE` can name a file that
+    /// contains the value. `cores` is the default of `threads`; `readFile` returns `nil` if the
+    /// file cannot be read.
     package init(
         environment: [String: String], cores: Int, readFile: @escaping (String) -> [UInt8]?
     ) throws(SettingsFault) {
@@ -169,17 +177,17 @@ package struct Settings: Sendable {
     }
 }
 
-/// Bytes that cannot appear in a log or a message by accident.
+/// A secret value that cannot appear in a log or a message by accident.
 package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The value itself: never log it.
+    /// The secret itself. Never log it.
     package let bytes: [UInt8]
 
-    /// Keeps the bytes as they are, a trailing newline included.
+    /// Stores the bytes unchanged, including a trailing newline.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// UTF-8; invalid bytes become U+FFFD.
+    /// The bytes as UTF-8; invalid bytes become U+FFFD.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
     package var description: String { "(secret)" }
     package var debugDescription: String { "(secret)" }
@@ -187,8 +195,8 @@ package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConve
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// One setting that prevents the start, and how to correct it. Never contains the value, which may
-/// be a misplaced secret.
+/// One setting that prevents the start, and how to correct it. It never contains the value, which
+/// could be a secret in the wrong variable.
 package struct SettingFault: Sendable, Equatable, CustomStringConvertible {
     package var name: String
     package var mend: String
@@ -196,7 +204,7 @@ package struct SettingFault: Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(name): \(mend)" }
 }
 
-/// All faults at once.
+/// All faults of the settings, reported together.
 package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
     package var faults: [SettingFault]
 

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Reads settings from the environment by name, and collects faults until the end.
+/// Reads settings from the environment by name. Faults are collected and thrown together at the
+/// end.
 struct SettingsReader {
     private static let prefix = "GATEHOUSE_"
     private static let fileSuffix = "_FILE"
@@ -16,12 +17,13 @@ struct SettingsReader {
         self.readFile = readFile
     }
 
-    /// The value; `nil` if it is absent or empty, or could not be read (a fault is noted then).
+    /// Returns a value. Returns `nil` if it is absent or empty, or if it cannot be read, which is
+    /// recorded as a fault.
     mutating func bytes(_ name: String) -> [UInt8]? {
         let file = name + Self.fileSuffix
         known.insert(name)
         known.insert(file)
-        // An empty value is how compose files spell "not set".
+        // Compose files write an empty value for "not set".
         let value = environment[name].flatMap { $0.isEmpty ? nil : Array($0.utf8) }
         guard let path = environment[file], !path.isEmpty else {
             if value != nil { set.insert(name) }
@@ -69,7 +71,7 @@ struct SettingsReader {
         return value
     }
 
-    /// Setting only one of a pair is a mistake.
+    /// Records a fault if only one of two settings that belong together is set.
     mutating func requireBoth(_ one: String, _ other: String) {
         if set.contains(one) != set.contains(other) {
             note(
@@ -78,7 +80,7 @@ struct SettingsReader {
         }
     }
 
-    /// Throws all faults, with unknown names among them.
+    /// Throws if there are any faults; unknown names of variables are faults too.
     mutating func finish() throws(SettingsFault) {
         for name in environment.keys.sorted()
         where name.utf8.starts(with: Self.prefix.utf8) && !known.contains(name) {
@@ -95,7 +97,7 @@ struct SettingsReader {
     }
 }
 
-/// The format of each kind of setting, with the text that explains it.
+/// Reads each kind of setting. If the format is wrong, the fault explains the right one.
 extension SettingsReader {
     mutating func databaseURL(_ name: String) -> Secret? {
         checked(name, "must be a URL such as postgresql://user:password@host:5432/name") { text in
@@ -105,7 +107,7 @@ extension SettingsReader {
         }
     }
 
-    /// The same with placeholders for the server.
+    /// Reads a PostgreSQL URL that has placeholders for the server's host and port.
     mutating func workerURL(_ name: String) -> Secret? {
         let words = "must be a URL such as postgresql://user:password@{host}:{port}/name"
         return checked(name, words) { text in
@@ -126,7 +128,8 @@ extension SettingsReader {
         }
     }
 
-    /// `3s`, `500ms`, `1m`.
+    /// Reads a duration such as `3s`, `500ms` or `1m`. `least` is the shortest that is allowed, in
+    /// milliseconds.
     mutating func duration(_ name: String, from least: Int64 = 100) -> Duration? {
         let range = least...60_000
         let words = "must be a whole number with a unit ms, s or m, from \(least)ms to 60s"
@@ -164,7 +167,7 @@ extension SettingsReader {
         }
     }
 
-    /// `host:port` or `[address]:port`.
+    /// Reads `host:port` or `[address]:port`.
     mutating func address(_ name: String) -> Settings.Address? {
         checked(name, "must be host:port, such as 127.0.0.1:8080 or [::1]:8080") { text in
             let bytes = Array(text.utf8)
@@ -183,7 +186,8 @@ extension SettingsReader {
         }
     }
 
-    /// The text without one trailing slash; a path would not fit the origin that browsers send.
+    /// Reads a URL and removes one trailing slash. A path is a fault, because browsers send origins
+    /// without one.
     mutating func publicURL(_ name: String) -> String? {
         checked(name, "must be https://host or http://host, with a port if need be, no path") {
             text in
@@ -200,7 +204,8 @@ extension SettingsReader {
         }
     }
 
-    /// A whole URL without a user; libcurl parses it in full when it is used.
+    /// Reads an HTTP URL, which must contain no user. Only its scheme and its characters are
+    /// checked here; libcurl parses it in full when it is used.
     mutating func httpURL(_ name: String) -> String? {
         checked(name, "must be a URL such as http://collector:4318/v1/traces, without a user") {
             text in
@@ -213,14 +218,15 @@ extension SettingsReader {
         }
     }
 
-    /// A decimal fraction.
+    /// Reads a decimal fraction from 0 to 1.
     mutating func ratio(_ name: String) -> Double? {
         checked(name, "must be a number from 0 to 1, such as 0.01") { text in
             Double(text).flatMap { (0...1).contains($0) ? $0 : nil }
         }
     }
 
-    /// Rejects only certain mistakes: the address is parsed in full when it is used.
+    /// Reads an email address. It rejects only obvious mistakes; the address is parsed in full when
+    /// it is used.
     mutating func email(_ name: String) -> String? {
         checked(name, "must be one address alone, without a name, such as owner@example.com") {
             text in
@@ -276,7 +282,8 @@ extension SettingsReader {
         } ?? []
     }
 
-    /// Bits of an address of this kind; a mapped address's count from its IPv6 form.
+    /// Whether the text is a prefix length for an address of this kind. For an IPv4-mapped IPv6
+    /// address, the length is that of the IPv6 form.
     private static func isPrefix(
         _ text: some Collection<UInt8>, of address: some Collection<UInt8>
     ) -> Bool {
@@ -297,9 +304,10 @@ extension SettingsReader {
     }
 }
 
-/// Levenshtein's distance, to suggest a name for a mistyped one.
+/// The Levenshtein distance, which finds the known name closest to a mistyped one.
 package enum EditDistance {
-    /// Single-byte insertions, deletions and substitutions between the UTF-8 forms.
+    /// Returns how many insertions, deletions and substitutions of single bytes turn one UTF-8 text
+    /// into the other.
     package static func between(_ left: String, _ right: String) -> Int {
         let other = Array(right.utf8)
         var row = Array(0...other.count)
@@ -316,7 +324,7 @@ package enum EditDistance {
     }
 }
 
-/// The bytes of a file; `nil` if it cannot be read.
+/// Returns the bytes of a file; `nil` if it cannot be read.
 package func readFile(_ path: String) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }

@@ -1,75 +1,76 @@
 import Glibc
 import Synchronization
 
-/// One request's time limit, from its last byte to the first byte of its response, and whether it
-/// may still commit. All waits of the request (queues, statements, outbound calls) share this
-/// limit. When it passes, the server answers instead of the handler, and the handler can no longer
-/// commit.
+/// The time limit of one request, from its last byte to the first byte of its response. All waits
+/// of the request (queues, statements, outbound calls) share it. When it passes, the server
+/// responds instead of the handler, and the handler can no longer commit.
 package final class Deadline: Sendable {
-    /// The current request's deadline; `nil` for work that no request waits for.
+    /// The deadline of the current request; `nil` if no request waits for the work.
     @TaskLocal package static var current: Deadline?
 
-    /// Reserved for composing and sending the response.
+    /// Nanoseconds that are reserved for making and sending the response.
     private static let reserve: Int64 = 100_000_000
-    /// Additionally reserved after a wait, so that the handler can report its failure in the
-    /// client's own format.
+    /// Further nanoseconds that waits must leave, so that the handler itself can still report the
+    /// failure in the client's format.
     private static let waitReserve: Int64 = 200_000_000
 
-    /// How long a body may keep its handler waiting; the server itself gives up earlier.
+    /// Nanoseconds by which the limit is moved while the handler waits for a piece of the body. The
+    /// server refuses a slow body long before that.
     private static let pause: Int64 = 86_400_000_000_000
 
     private struct State {
-        /// Monotonic nanoseconds.
+        /// When the limit began, in monotonic nanoseconds; `end` is when it passes.
         var start: Int64
         var end: Int64
-        /// Statements in flight that commit by themselves.
+        /// How many statements that commit by themselves are in progress.
         var writing = 0
-        /// Whether a COMMIT was sent.
+        /// Whether a COMMIT was or is about to be sent.
         var hasCommitted = false
         var isOver = false
     }
 
     private let state: Mutex<State>
 
-    /// `start` is when the request's last byte came, in monotonic nanoseconds.
+    /// Makes a deadline. `start` is when the request's last byte arrived, in monotonic nanoseconds.
     package init(since start: Int64, lasting time: Duration) {
         let end = start + Self.nanoseconds(time) - Self.reserve
         state = Mutex(State(start: start, end: end))
     }
 
-    /// Monotonic nanoseconds.
+    /// The current time in monotonic nanoseconds.
     package static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// The latest time of the response; monotonic nanoseconds.
+    /// The time by which the response must begin, in monotonic nanoseconds.
     package var end: Int64 { state.withLock { $0.end } }
 
     package var endOfWaits: Int64 { end - Self.waitReserve }
 
-    /// Whether it is too late to begin anything.
+    /// Whether it is too late to begin any further work.
     package var isOver: Bool {
         state.withLock { $0.isOver || Self.now >= $0.end - Self.waitReserve }
     }
 
-    /// Whether the server has answered instead of the handler.
+    /// Whether the server has responded instead of the handler.
     package var wasAnswered: Bool { state.withLock { $0.isOver } }
 
-    /// The time left for a wait, never negative.
+    /// The time left for waiting; never negative.
     package var left: Duration { .nanoseconds(max(0, endOfWaits - Self.now)) }
 
-    /// Replaces the request's time limit, also counted from its last byte.
+    /// Replaces the time limit. The new one is also counted from the request's last byte.
     package func last(_ time: Duration) {
         let time = Self.nanoseconds(time) - Self.reserve
         state.withLock { $0.end = $0.start + time }
     }
 
-    /// The handler waits for a piece of the body: this time is the client's.
+    /// Stops the time limit while the handler waits for a piece of the body.
     package func pause() { state.withLock { $0.end += Self.pause } }
 
-    /// The piece came at `now` (monotonic nanoseconds); the handler's time starts anew from here.
+    /// Restarts the time limit, because a piece of the body arrived at `now` (monotonic
+    /// nanoseconds).
     package func resume(at now: Int64) {
         state.withLock { state in
             state.end -= Self.pause + state.start - now
@@ -77,8 +78,8 @@ package final class Deadline: Sendable {
         }
     }
 
-    /// Called before a COMMIT is sent. False if the request was already answered as one that wrote
-    /// nothing.
+    /// Whether a COMMIT may be sent; call it just before. False if the server has already responded
+    /// that the request wrote nothing.
     package func mayCommit() -> Bool {
         state.withLock { state in
             guard !state.isOver else { return false }
@@ -87,11 +88,13 @@ package final class Deadline: Sendable {
         }
     }
 
-    /// Call before sending a statement that commits by itself; `endWriting` after its answer.
+    /// Records that a statement which commits by itself is in progress. Call it before sending the
+    /// statement, and `endWriting` after its answer.
     package func beginWriting() { state.withLock { $0.writing += 1 } }
     package func endWriting() { state.withLock { $0.writing -= 1 } }
 
-    /// Ends the time: no commit is allowed from now on. True if something may have been committed.
+    /// Ends the time limit; no commit is allowed afterwards. Returns true if the request may have
+    /// committed something.
     package func expire() -> Bool {
         state.withLock { state in
             state.isOver = true

@@ -2,13 +2,14 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// One thread with its own epoll. It is a task executor: what is spawned on it starts, suspends and
-/// resumes only on its thread, so state confined to a loop needs no lock.
+/// One thread with its own epoll. The loop is a task executor: tasks that are spawned on it run
+/// only on its thread, so state that only they use needs no lock.
 ///
-/// `@unchecked Sendable`: every stored property but `remote` is touched on the loop's own thread
-/// only (checked by `assertOnLoop` in the entry points); `remote` is behind a mutex.
+/// `@unchecked Sendable`: every stored property but `remote` is used on the loop's own thread only
+/// (`assertOnLoop` checks this in the entry points); `remote` is behind a mutex.
 package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable {
-    /// Both are true after a hang-up or an error if both are watched.
+    /// Receives the events of a descriptor. After a hang-up or an error, both are true if both are
+    /// watched.
     package typealias Ready = (_ readable: Bool, _ writable: Bool) -> Void
 
     private struct Watch {
@@ -22,7 +23,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         var calls: [@Sendable () -> Void] = []
     }
 
-    /// Position among the process's loops, from 0.
+    /// The number of this loop among the process's loops, from 0.
     package let index: Int
     private let epoll: Int32
     private let wakeup: Int32
@@ -35,10 +36,10 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     private var timers = TimerQueue()
     private var stopping = false
     private let remote = Mutex(Remote())
-    /// Monotonic nanoseconds, read once a cycle.
+    /// The time in monotonic nanoseconds, read once in each cycle.
     package private(set) var now: Int64 = gh_monotonic()
 
-    /// Creates the descriptors; `start` creates the thread.
+    /// Creates the loop's descriptors. `start` creates its thread.
     package init(index: Int) {
         self.index = index
         epoll = gh_epoll_create()
@@ -46,7 +47,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_add(epoll, wakeup, UInt32(GH_READABLE), UInt64(UInt32(bitPattern: wakeup)))
     }
 
-    /// Starts the loop's thread; it ends after `stop()`.
+    /// Starts the loop's thread, which runs until `stop()`.
     package func start() {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -64,16 +65,16 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         pthread_detach(started)
     }
 
-    /// Ends the thread after the current cycle; callable from any thread.
+    /// Ends the thread after the current cycle. May be called from any thread.
     package func stop() { perform { [unowned self] in stopping = true } }
 
-    /// True on the loop's own thread; false before `start`.
+    /// Whether the caller is on the loop's own thread; false before `start`.
     package var isCurrent: Bool {
         guard let thread else { return false }
         return pthread_equal(pthread_self(), thread) != 0
     }
 
-    /// The loop that runs the calling thread, if any.
+    /// The loop whose thread is calling; `nil` on any other thread.
     package static var current: EventLoop? {
         pthread_getspecific(currentKey).map {
             Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue()
@@ -86,8 +87,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         return key
     }()
 
-    /// Starts an async function on this loop. If called on the loop, it runs at once up to its
-    /// first suspension; if called from elsewhere, it is queued.
+    /// Starts an async function on this loop. If the caller is on the loop, the function runs at
+    /// once up to its first suspension; otherwise it is queued.
     package func spawn(_ operation: @escaping @Sendable () async -> Void) {
         if isCurrent {
             Task.immediateDetached(executorPreference: self) { await operation() }
@@ -96,13 +97,14 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         }
     }
 
-    /// Runs a function on the loop's thread soon; may be called from any thread.
+    /// Runs a function on the loop's thread, in one of its next cycles. May be called from any
+    /// thread.
     package func perform(_ call: @escaping @Sendable () -> Void) {
         remote.withLock { $0.calls.append(call) }
         wake()
     }
 
-    /// For Swift's concurrency: runs the job in the loop's next cycle.
+    /// Runs a job of Swift's concurrency runtime in the loop's next cycle.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         if isCurrent {
@@ -119,17 +121,19 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
 
     package func checkIsolated() { precondition(isCurrent, "not on the event loop") }
 
-    /// Never `nil`: the loop always knows its thread.
+    /// Whether the caller is on the loop's thread. Never `nil`, because the loop always knows.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-    /// Runs at the end of every cycle, to flush batched work, until it returns false. Call on the loop.
+    /// Calls `call` at the end of every cycle, for example to send batched work, until it returns
+    /// false. Call this on the loop.
     package func atCycleEnd(_ call: @escaping () -> Bool) {
         assertOnLoop()
         cycleEnds.append(call)
     }
 
-    /// Watches a descriptor, level-triggered. A hang-up or an error reports as readable and, if
-    /// writing is watched, writable. Call on the loop; watch a descriptor once.
+    /// Watches a descriptor, level-triggered. A hang-up or an error is reported as readable and, if
+    /// writing is watched, also as writable. Call this on the loop, and only once for each
+    /// descriptor.
     package func watch(
         _ descriptor: Int32, readable: Bool = true, writable: Bool = false, ready: @escaping Ready
     ) {
@@ -140,7 +144,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_add(epoll, descriptor, mask, token(descriptor, generation))
     }
 
-    /// Changes the events of a watched descriptor; ignores an unwatched one. Call on the loop.
+    /// Changes which events of a descriptor are watched; does nothing if it is not watched. Call
+    /// this on the loop.
     package func rewatch(_ descriptor: Int32, readable: Bool, writable: Bool) {
         assertOnLoop()
         let mask = Self.mask(readable, writable)
@@ -156,14 +161,14 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_remove(epoll, descriptor)
     }
 
-    /// Calls back once after `nanoseconds`, on the loop. Call on the loop.
+    /// Calls `call` once on the loop, after this many nanoseconds. Call this on the loop.
     @discardableResult
     package func after(_ nanoseconds: Int64, _ call: @escaping () -> Void) -> TimerID {
         assertOnLoop()
         return timers.add(deadline: gh_monotonic() + nanoseconds, call)
     }
 
-    /// Does nothing if the timer has fired. Call on the loop.
+    /// Cancels a timer; does nothing if it has fired. Call this on the loop.
     package func cancel(_ timer: TimerID) {
         assertOnLoop()
         timers.cancel(timer)
@@ -172,9 +177,9 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     private func run() {
         thread = pthread_self()
         pthread_setspecific(Self.currentKey, Unmanaged.passUnretained(self).toOpaque())
-        // A process on the same core, mainly PostgreSQL, is then not interrupted in the middle of a
-        // response by its first 8 KB: the loop runs when that process waits, and finds more to do
-        // at once.
+        // With this scheduling policy, the loop does not interrupt another process on the same
+        // core, mainly PostgreSQL, as soon as the first 8 KB of its response arrive. The loop runs
+        // when that process waits, and then finds more to do at once.
         gh_prefer_throughput()
         let capacity = 512
         let events = UnsafeMutablePointer<gh_event>.allocate(capacity: capacity)
@@ -206,7 +211,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         let mask = event.pointee.mask
         let descriptor = Int32(truncatingIfNeeded: token & 0xFFFF_FFFF)
         if descriptor == wakeup { return takeRemote() }
-        // An earlier event of this batch may have closed the descriptor and opened it anew.
+        // An earlier event of this batch may have closed the descriptor, and its number may have
+        // been reused.
         guard let watch = watches[descriptor],
             watch.generation == UInt32(truncatingIfNeeded: token >> 32)
         else { return }
@@ -255,12 +261,13 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     }
 }
 
-/// Names a timer of one event loop; meaningless on another.
+/// Identifies a timer of one event loop; it has no meaning on another loop.
 package struct TimerID: Hashable, Sendable {
     fileprivate let number: UInt64
 }
 
-/// Deadlines in a binary heap. A cancelled timer leaves its heap entry, which is skipped when due.
+/// Timers in a binary heap, by their times. A cancelled timer remains in the heap until its time
+/// and is then skipped.
 struct TimerQueue {
     private struct Entry {
         var deadline: Int64
@@ -281,19 +288,20 @@ struct TimerQueue {
 
     mutating func cancel(_ timer: TimerID) {
         calls[timer.number] = nil
-        // Otherwise cancelled entries would pile up, since every request sets and clears a distant
-        // deadline.
+        // Without this, cancelled entries would accumulate: every request sets and cancels a
+        // distant timer.
         if heap.count > 64, calls.count * 2 < heap.count { compact() }
     }
 
-    /// How long epoll may sleep, rounded up, so that a timer never fires early.
+    /// Returns how many milliseconds epoll may sleep, rounded up, so that no timer fires early.
     mutating func milliseconds(until now: Int64, limit: Int) -> Int {
         while let first = heap.first, calls[first.number] == nil { removeFirst() }
         guard let first = heap.first else { return limit }
         return min(limit, max(0, Int((first.deadline - now + 999_999) / 1_000_000)))
     }
 
-    /// The next call whose deadline has passed. One at a time, since a call may set timers itself.
+    /// Removes and returns one call whose time has come; `nil` if there is none. It returns only
+    /// one at a time, because a call may itself set timers.
     mutating func takeDue(_ now: Int64) -> (() -> Void)? {
         while let first = heap.first, first.deadline <= now {
             removeFirst()
@@ -339,7 +347,8 @@ struct TimerQueue {
 }
 
 extension EventLoop {
-    /// Waits without blocking a thread; returns at once outside a loop.
+    /// Suspends the task for a duration without blocking a thread. Returns at once if it is called
+    /// outside a loop.
     package static func pause(_ duration: Duration) async {
         await withCheckedContinuation { continuation in
             guard let loop = current else { return continuation.resume() }
@@ -351,11 +360,11 @@ extension EventLoop {
     }
 }
 
-/// Carries a value of one loop through code on other threads.
+/// Carries a value that belongs to one loop through code on other threads.
 ///
-/// `@unchecked Sendable`: the value is accessible on its loop's thread only, which `value` checks
-/// in every build; it may be created and released anywhere, so it must not own anything that only
-/// its loop may free.
+/// `@unchecked Sendable`: the value can be accessed on its loop's thread only, which `value` checks
+/// in every build. It may be created and released on any thread, so it must not own anything that
+/// only the loop may free.
 package struct LoopBound<Value>: @unchecked Sendable {
     private let held: Value
     package let loop: EventLoop
@@ -371,7 +380,8 @@ package struct LoopBound<Value>: @unchecked Sendable {
     }
 }
 
-/// Nanoseconds since the machine started, sleep included.
+/// A clock of nanoseconds since the machine started; the time in which the machine slept counts
+/// too.
 package enum BootClock {
     package static var now: Int64 { gh_boottime() }
 }

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// Why a listening address cannot be served.
+/// Why the server cannot listen at an address.
 package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Not `host:port`, `[v6]:port` or `*:port` with a numeric host.
+    /// The text is not `host:port`, `[v6]:port` or `*:port` with a numeric host.
     case badAddress(String)
-    /// The system refused; `code` is the errno.
+    /// The system refused to listen; `code` is the errno.
     case refused(String, code: Int32)
 
     /// A sentence for the operator.
@@ -21,21 +21,22 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A listening TCP socket. A process may have several at one address (SO_REUSEPORT), one a loop.
+/// A listening TCP socket. A process can have several at one address (SO_REUSEPORT), one for each
+/// loop.
 package struct Listener: Sendable {
-    /// Non-blocking; register it with a loop.
+    /// The non-blocking file descriptor. A loop must watch it.
     package let descriptor: Int32
-    /// The bound port, also if 0 was requested.
+    /// The port that was bound; the system chose it if 0 was requested.
     package let port: Int
 
     private static let backlog: Int32 = 4096
 
-    /// `host` is numeric. Throws `ListenError.refused` with the errno.
+    /// Listens at a numeric host. Throws `ListenError.refused` with the errno.
     package init(host: String, port: Int) throws(ListenError) {
         try self.init(host, port, backlog: Self.backlog, isShared: true)
     }
 
-    /// With a `backlog` of 0 the socket is only bound, and no client can connect.
+    /// Binds a socket. With a `backlog` of 0 it does not listen, so no client can connect.
     private init(_ host: String, _ port: Int, backlog: Int32, isShared: Bool) throws(ListenError) {
         let made = gh_listen(host, UInt16(truncatingIfNeeded: port), backlog, isShared ? 1 : 0)
         guard made >= 0 else { throw .refused("\(host):\(port)", code: errno) }
@@ -43,7 +44,7 @@ package struct Listener: Sendable {
         self.port = Int(gh_local_port(made))
     }
 
-    /// `address` is `host:port`, where host is numeric, `localhost`, or `*` for every address.
+    /// Splits `host:port`, where host is numeric, `localhost`, or `*` for every address.
     package static func parse(_ address: String) throws(ListenError) -> (host: String, port: Int) {
         let bytes = Array(address.utf8)
         guard let colon = bytes.lastIndex(of: 0x3A) else { throw .badAddress(address) }
@@ -65,9 +66,9 @@ package struct Listener: Sendable {
         }
     }
 
-    /// One listener for each loop at one address: the first binds, the others share its port.
-    /// Throws if another process listens there: with a shared port, each process would silently get
-    /// some of the connections.
+    /// Opens one listener for each loop at the same address; the first binds and the others share
+    /// its port. Throws if another process listens there, because with a shared port each process
+    /// would get some of the connections without notice.
     package static func group(_ address: String, count: Int) throws(ListenError) -> [Listener] {
         let (host, port) = try parse(address)
         try probe(address)
@@ -83,30 +84,33 @@ package struct Listener: Sendable {
         return made
     }
 
-    /// Throws if listening at the address is impossible, for example because another process does.
+    /// Throws if it is impossible to listen at the address, for example because another process
+    /// does.
     package static func probe(_ address: String) throws(ListenError) {
         let (host, port) = try parse(address)
         try Listener(host, port, backlog: 0, isShared: false).close()
     }
 
-    /// From now on the kernel answers no new connection, so that clients retry later and no
+    /// Makes the kernel ignore new connections from now on. Clients then retry later, and no
     /// connection is lost in the queue when the listener closes.
     package func refuseNew() { _ = gh_refuse_new(descriptor) }
 
-    /// Connections that were not accepted are reset, so call `refuseNew` first.
+    /// Closes the listener. Connections that were not accepted are reset, so call `refuseNew`
+    /// first.
     package func close() { _ = Glibc.close(descriptor) }
 }
 
 extension Listener {
     package enum Accepted {
-        /// Non-blocking and close-on-exec.
+        /// A new connection, non-blocking and close-on-exec.
         case descriptor(Int32)
         case none
-        /// The process or the system is out of descriptors or memory; the listener stays readable.
+        /// The process or the system has no more descriptors or memory. The listener remains
+        /// readable.
         case exhausted
     }
 
-    /// Never blocks; the caller closes the descriptor.
+    /// Accepts a connection if one waits; never blocks. The caller must close the descriptor.
     package func accept() -> Accepted {
         let made = gh_accept(descriptor)
         if made >= 0 { return .descriptor(made) }
@@ -117,7 +121,8 @@ extension Listener {
     }
 }
 
-/// One accepted stream socket, with TLS or without. Confined to its loop; closed by `close`.
+/// One accepted stream socket, with or without TLS. Use it only on its loop, and close it with
+/// `close`.
 package struct Socket {
     package let descriptor: Int32
     package let tls: TLSSession?
@@ -127,7 +132,7 @@ package struct Socket {
         self.tls = tls
     }
 
-    /// The peer's numeric address without a port.
+    /// The peer's numeric address, without a port.
     package var peer: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             guard let start = buffer.baseAddress, gh_peer(descriptor, start, 64) == 0 else {
@@ -158,14 +163,14 @@ package struct Socket {
         }
     }
 
-    /// Closes our sending side (with TLS, after its alert), so that the peer can read what is in
-    /// flight.
+    /// Closes the sending side (with TLS, after a closing alert), so that the peer can still read
+    /// what was sent.
     package func shutdownWrite() {
         tls?.shutdown()
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Makes `close` reset the connection (RST).
+    /// Makes the following `close` reset the connection (RST).
     package func reset() {
         var wait = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(
@@ -178,11 +183,11 @@ package struct Socket {
 /// The result of one non-blocking read or write.
 package enum SocketResult: Equatable, Sendable {
     case moved(Int)
-    /// Try again when the descriptor is readable.
+    /// Nothing was moved; try again when the descriptor is readable.
     case wantsRead
-    /// Try again when the descriptor is writable.
+    /// Nothing was moved; try again when the descriptor is writable.
     case wantsWrite
-    /// The peer closed its sending side.
+    /// The peer has closed its sending side.
     case ended
     case failed
 }

@@ -2,7 +2,7 @@ import CLinux
 import COpenSSL
 import Glibc
 
-/// Why a certificate or key cannot be used.
+/// Why a certificate or a key cannot be used.
 package enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
     case noContext
     case badCertificate(String)
@@ -22,7 +22,7 @@ package enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Why the file cannot be opened; `nil` if it can.
+    /// Returns why a file cannot be opened; `nil` if it can.
     private static func unread(_ path: String) -> String? {
         guard access(path, R_OK) != 0 else { return nil }
         return errno == ENOENT
@@ -30,13 +30,14 @@ package enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A server's TLS settings: TLS 1.2 and 1.3, ECDHE with AEAD, ALPN `http/1.1`.
+/// The TLS settings of a server: TLS 1.2 and 1.3, ECDHE with AEAD, ALPN `http/1.1`.
 ///
-/// `@unchecked Sendable`: the context is changed in `init` only; OpenSSL locks what sessions share.
+/// `@unchecked Sendable`: the context is changed only in `init`, and OpenSSL locks what sessions
+/// share.
 package final class TLSContext: @unchecked Sendable {
     fileprivate let context: OpaquePointer
 
-    /// When the server's own certificate expires, in seconds since 1970; 0 if none can be read.
+    /// When the server's certificate expires, in seconds since 1970; 0 if it cannot be read.
     package var expiresAt: Int {
         var end = tm()
         guard let certificate = SSL_CTX_get0_certificate(context),
@@ -45,19 +46,19 @@ package final class TLSContext: @unchecked Sendable {
         return timegm(&end)
     }
 
-    /// Reads a PEM chain, leaf first, and its PEM private key.
+    /// Reads the files of a certificate chain (PEM, leaf first) and of its private key (PEM).
     package init(certificateChain: String, privateKey: String) throws(TLSError) {
         guard let made = SSL_CTX_new(TLS_server_method()) else { throw .noContext }
         context = made
         _ = gh_ssl_ctx_min_version(made, TLS1_2_VERSION)
         _ = SSL_CTX_set_cipher_list(made, "ECDHE+AESGCM:ECDHE+CHACHA20")
-        // A repeated write may start at another address: buffers move as they grow.
+        // A repeated write may use another address, because buffers move when they grow.
         _ = gh_ssl_ctx_set_mode(
             made,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)
                 | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
-        // Otherwise one call reads on for as long as a client sends records without application
-        // data.
+        // Otherwise a single call would go on reading for as long as a client sends records without
+        // application data.
         _ = gh_ssl_ctx_clear_mode(made, Int(SSL_MODE_AUTO_RETRY))
         SSL_CTX_set_msg_callback(made, countRecord)
         _ = SSL_CTX_set_options(made, gh_ssl_server_options())
@@ -73,7 +74,8 @@ package final class TLSContext: @unchecked Sendable {
     deinit { SSL_CTX_free(context) }
 }
 
-/// Picks `http/1.1` from the client's list (RFC 7301); without it the handshake fails.
+/// Selects `http/1.1` from the client's list (RFC 7301). If the list does not contain it, the
+/// handshake fails.
 private func selectHTTP11(
     _ session: OpaquePointer?, _ out: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ outCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ count: UInt32,
@@ -94,7 +96,8 @@ private func selectHTTP11(
     return SSL_TLSEXT_ERR_ALERT_FATAL
 }
 
-/// OpenSSL calls this for the header of each record, and for the true type of each TLS 1.3 record.
+/// Counts the records that a client sends. OpenSSL calls this with the header of each record, and
+/// with the true type of each TLS 1.3 record.
 private func countRecord(
     _ isWritten: Int32, _ version: Int32, _ kind: Int32, _ bytes: UnsafeRawPointer?, _ count: Int,
     _ session: OpaquePointer?, _ counted: UnsafeMutableRawPointer?
@@ -106,17 +109,18 @@ private func countRecord(
     Unmanaged<TLSSession>.fromOpaque(counted).takeUnretainedValue().countControlRecord()
 }
 
-/// One connection's TLS. The handshake happens inside the first reads. Confined to its loop.
+/// The TLS of one connection. The handshake happens during the first reads. Use it only on its
+/// loop.
 package final class TLSSession {
-    /// The most records of a client's handshake: honest clients send fewer than 10, and those that
-    /// split their hello send some dozens.
+    /// The most records of a client's handshake. Honest clients send fewer than 10, or a few dozen
+    /// if they split their hello.
     private static let handshakeRecords = 256
-    /// The most records without application data after the handshake, between two requests: a
-    /// renewal of the keys, the end of the connection.
+    /// The most records without application data after the handshake that a client may send between
+    /// two requests, such as a key update or the closing alert.
     private static let controlRecords = 8
 
     private let session: OpaquePointer
-    /// Received records without application data, since the last request.
+    /// How many records without application data have arrived since the last request.
     private var controls = 0
     private var hasExceeded = false
 
@@ -130,10 +134,11 @@ package final class TLSSession {
 
     deinit { SSL_free(session) }
 
-    /// A request has begun, so its connection may again send as many other records.
+    /// Resets the count of records without application data, because a request has begun.
     package func beginRequest() { controls = 0 }
 
-    /// Then OpenSSL reads nothing more: it takes the connection for ended by its peer.
+    /// Counts a record. Above the limit, OpenSSL reads nothing more, as if the peer had ended the
+    /// connection.
     fileprivate func countControlRecord() {
         controls += 1
         guard controls > (isEstablished ? Self.controlRecords : Self.handshakeRecords) else {
@@ -151,7 +156,7 @@ package final class TLSSession {
         let wasEstablished = isEstablished
         let read = result(SSL_read(session, buffer.baseAddress, limit))
         if hasExceeded { return .failed }
-        // The handshake's own records do not count as records after it.
+        // The records of the handshake do not count as records after it.
         if !wasEstablished, isEstablished { controls = 0 }
         return read
     }
@@ -178,9 +183,11 @@ package final class TLSSession {
     }
 }
 
-/// One exchange with a TLS server on this machine, whose name and certificate are not checked.
+/// Makes a single exchange with a TLS server on this machine. Neither name nor certificate is
+/// checked.
 package enum TLSProbe {
-    /// The beginning of the answer; empty if there is none. `descriptor` is connected and blocking.
+    /// Sends a request and returns the beginning of the answer; empty if there is none.
+    /// `descriptor` must be connected and blocking.
     package static func exchange(_ request: String, on descriptor: Int32) -> [UInt8] {
         guard let context = SSL_CTX_new(TLS_client_method()) else { return [] }
         defer { SSL_CTX_free(context) }
@@ -197,8 +204,8 @@ package enum TLSProbe {
     }
 }
 
-/// What the process holds of the machine's memory.
+/// The memory that the process uses.
 package enum Memory {
-    /// Returns free memory to the system; takes some milliseconds.
+    /// Returns freed memory to the system. Takes some milliseconds.
     package static func trim() { gh_trim_memory() }
 }

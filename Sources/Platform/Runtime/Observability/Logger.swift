@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Text
 
-/// Ordered by severity; lines below the logger's level are dropped.
+/// The severity of a log line, in rising order. Lines below the logger's level are discarded.
 package enum Level: Int, Sendable, Comparable, CaseIterable {
     case debug, info, notice, warning, error
 
@@ -30,21 +30,21 @@ package enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntege
     package init(integerLiteral value: Int) { self = .int(value) }
 }
 
-/// Receives the lines in place of the descriptor.
+/// Receives log lines in place of a file descriptor.
 package protocol LogSink: Sendable {
-    /// A whole line, its end included.
+    /// Writes a whole line, which includes its line break.
     func write(_ line: [UInt8])
 }
 
-/// Writes one line for each event, as JSON or as text, with one write(2), so that lines of several
-/// threads and processes do not mix. Messages are literals. Variable parts are fields, whose
+/// Writes each event as one line, as JSON or as text. One write(2) for each line keeps the lines of
+/// several threads and processes apart. Messages are literals; everything variable is a field whose
 /// control characters are escaped, so that input cannot forge a line.
 package struct Logger: Sendable {
     package enum Format: Sendable { case json, text }
 
     package var level: Level
     package var format: Format
-    /// The descriptor of the lines; standard error by default.
+    /// The file descriptor for the lines; standard error by default.
     package var descriptor: Int32
     private var sink: (any LogSink)?
 
@@ -74,16 +74,16 @@ package struct Logger: Sendable {
         if let sink { sink.write(line.bytes) } else { Self.write(line.bytes, to: descriptor) }
     }
 
-    /// Repeats interrupted writes; ignores failures.
+    /// Writes bytes to a descriptor. An interrupted write is repeated; other failures are ignored.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) {
         bytes.withUnsafeBytes { bytes in
-            // A log that cannot be written must not stop the service.
+            // The service must not stop because its log cannot be written.
             while Glibc.write(descriptor, bytes.baseAddress, bytes.count) < 0, errno == EINTR {}
         }
     }
 }
 
-/// The bytes of one line.
+/// Builds the bytes of one line.
 struct LogLine {
     private(set) var bytes: [UInt8] = []
 
@@ -136,8 +136,8 @@ struct LogLine {
         }
     }
 
-    /// The fast path for texts that need no escapes: appends the text in one piece. Otherwise
-    /// appends nothing and returns false.
+    /// Appends a text in one piece if it needs no escapes. Otherwise appends nothing and returns
+    /// false.
     private mutating func appendPlain(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { run in
@@ -154,7 +154,8 @@ struct LogLine {
         append("\"")
     }
 
-    /// A JSON string. DEL and the C1 controls are escaped too, since terminals may interpret them.
+    /// Appends a JSON string. DEL and the C1 controls are escaped too, because terminals may
+    /// interpret them.
     private mutating func quoted(_ text: String) {
         append("\"")
         if appendPlain(text) { return append("\"") }
@@ -175,7 +176,7 @@ struct LogLine {
         append("\"")
     }
 
-    /// RFC 3339 in UTC with milliseconds.
+    /// Appends the time in RFC 3339, in UTC with milliseconds.
     private mutating func time(_ now: timespec) {
         let time = Timestamp(
             microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)
@@ -190,16 +191,17 @@ struct LogLine {
     }
 }
 
-/// Logs a repeated failure at its beginning, once a minute, and at its end, with the count.
+/// Decides when a repeated failure is logged: at its beginning, once a minute, and at its end, each
+/// with the count.
 package final class RepeatedFailure: Sendable {
-    /// What should be logged now.
+    /// The numbers for the line that should be logged now.
     package struct News: Sendable, Equatable {
-        /// The failures of this outage, including the one that is logged.
+        /// How many failures this outage has had so far.
         package var failures: Int
-        /// Seconds since its first failure.
+        /// Seconds since the outage's first failure.
         package var seconds: Int
 
-        /// Appended to the line about the failure; empty for the first one.
+        /// The text to append to the log line of the failure; empty for the first failure.
         package var suffix: String {
             failures == 1 ? "" : "; \(failures) times in \(seconds) s"
         }
@@ -220,14 +222,13 @@ package final class RepeatedFailure: Sendable {
     private let state = Mutex(State())
     private let isOut = Atomic(false)
 
-    /// `calm` is in seconds. What fails and works in turn is one outage unless it works for this
-    /// long.
+    /// Makes a detector. `calm` is in seconds: an outage is over when this long has passed without
+    /// a failure.
     package init(calm: Int64 = 5) { self.calm = calm * Self.second }
 
     package var isOn: Bool { isOut.load(ordering: .relaxed) }
 
-    /// Call on a failure. `now` is nanoseconds of a monotonic clock. `nil` if nothing is to be
-    /// logged.
+    /// Records a failure at `now`, in monotonic nanoseconds. Returns what to log; `nil` if nothing.
     package func failed(at now: Int64) -> News? {
         state.withLock { state in
             if state.failures == 0 { (state.began, state.logged) = (now, now) }
@@ -242,7 +243,8 @@ package final class RepeatedFailure: Sendable {
         }
     }
 
-    /// Call on a success. `nil` if it worked before, or if it is too early to say so.
+    /// Records a success at `now`, in monotonic nanoseconds. Returns what to log if this ends an
+    /// outage; `nil` if there is none or its last failure is too recent.
     package func worked(at now: Int64) -> News? {
         guard isOut.load(ordering: .relaxed) else { return nil }
         return state.withLock { state in

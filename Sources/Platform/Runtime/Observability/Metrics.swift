@@ -1,11 +1,12 @@
 import Synchronization
 
-/// The registry behind `/metrics`. Register at start and keep the result: registering takes a lock,
-/// counting does not. The same name and labels return the same metric.
+/// The metrics that `/metrics` shows. Register a metric at start and keep the result: registering
+/// takes a lock, but counting does not. Registering the same name and labels again returns the same
+/// metric.
 package final class Metrics: Sendable {
     private enum Kind {
         case counter(Counter)
-        /// Milliseconds, written as seconds.
+        /// A total in milliseconds that is shown in seconds.
         case seconds(Gauge)
         case gauge(Gauge)
         case histogram(Histogram)
@@ -29,7 +30,8 @@ package final class Metrics: Sendable {
 
     private struct Entries {
         var all: [Entry] = []
-        /// By name and labels: there are more than a thousand, all registered at every start.
+        /// The index of each metric by name and labels. There are over a thousand, and all are
+        /// registered at every start, so a search through the list would take too long.
         var indexes: [String: Int] = [:]
     }
 
@@ -37,8 +39,9 @@ package final class Metrics: Sendable {
 
     package init() {}
 
-    /// Names consist of `[a-z0-9_]`, by convention with `gatehouse_` before and `_total` after. A
-    /// sparse metric is not shown before its first count: for many label values of which few occur.
+    /// Registers a counter. Its name consists of `[a-z0-9_]`, and by convention begins with
+    /// `gatehouse_` and ends in `_total`. If `sparse`, it is not shown before it first counts; for
+    /// labels with many possible values of which few occur.
     package func counter(
         _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = [],
         sparse: Bool = false
@@ -60,7 +63,8 @@ package final class Metrics: Sendable {
             }) ?? Gauge()
     }
 
-    /// A counter in seconds, set in milliseconds from an existing total.
+    /// Registers a counter that is shown in seconds. The caller sets it, in milliseconds, from a
+    /// total that is counted elsewhere.
     package func seconds(_ name: StaticString, _ help: StaticString) -> Gauge {
         register(
             name, help, [], make: { .seconds(Gauge()) },
@@ -98,7 +102,7 @@ package final class Metrics: Sendable {
         }
     }
 
-    /// All metrics in Prometheus' text format 0.0.4; times in seconds.
+    /// Returns all metrics in Prometheus' text format 0.0.4; times are in seconds.
     package func prometheusText() -> String {
         var text = ""
         var described: Set<String> = []
@@ -165,9 +169,9 @@ package final class Counter: Sendable {
 
     package init() {}
 
-    /// Callable from any thread, without a lock.
+    /// Adds to the count. May be called from any thread and takes no lock.
     package func increment(by amount: Int = 1) { value.wrappingAdd(amount, ordering: .relaxed) }
-    /// May lag behind increments of other threads.
+    /// The count; it may not yet include increments by other threads.
     package var current: Int { value.load(ordering: .relaxed) }
 }
 
@@ -177,17 +181,17 @@ package final class Gauge: Sendable {
 
     package init() {}
 
-    /// Callable from any thread, without a lock.
+    /// Sets the value. May be called from any thread and takes no lock.
     package func set(_ new: Int) { value.store(new, ordering: .relaxed) }
     package func add(_ amount: Int) { value.wrappingAdd(amount, ordering: .relaxed) }
-    /// May lag behind changes of other threads.
+    /// The value; it may not yet include changes by other threads.
     package var current: Int { value.load(ordering: .relaxed) }
 }
 
-/// Times in nanoseconds, counted in buckets of round widths from 50 µs to 30 s.
+/// A distribution of times in nanoseconds, counted in buckets with round bounds from 50 µs to 30 s.
 package final class Histogram: Sendable {
-    /// Upper bounds in nanoseconds, so that a limit like "under 100 ms" is one of them; one more
-    /// bucket holds the rest.
+    /// The upper bounds of the buckets in nanoseconds, so that a goal like "under 100 ms" is one of
+    /// them. One more bucket counts all longer times.
     static let bounds = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000,
         50_000_000, 100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000,
@@ -199,7 +203,7 @@ package final class Histogram: Sendable {
 
     package init() {}
 
-    /// Callable from any thread, without a lock.
+    /// Counts a time. May be called from any thread and takes no lock.
     package func record(nanoseconds: Int64) {
         let value = max(0, Int(nanoseconds))
         buckets[Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count].increment()
@@ -208,7 +212,7 @@ package final class Histogram: Sendable {
 
     var isEmpty: Bool { buckets.allSatisfy { $0.current == 0 } }
 
-    /// Counts of the buckets, and the sum in nanoseconds.
+    /// The count of each bucket, and the sum of all times in nanoseconds.
     var snapshot: (counts: [Int], sum: Int) {
         (buckets.map(\.current), total.load(ordering: .relaxed))
     }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Measurements of the process from Linux under Prometheus' usual names; read on each scrape.
+/// Measurements of this process from Linux, under the names that are usual for Prometheus. They are
+/// read each time that metrics are requested.
 package struct ProcessMeasures: Sendable {
     private let resident: Gauge
     private let descriptors: Gauge
@@ -27,7 +28,7 @@ package struct ProcessMeasures: Sendable {
         processor.set(Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000)
         guard let folder = opendir("/proc/self/fd") else { return }
         defer { closedir(folder) }
-        // `.`, `..` and the folder's own descriptor do not count.
+        // Start below zero, so that `.`, `..` and the folder's own descriptor are not counted.
         var count = -3
         while readdir(folder) != nil { count += 1 }
         descriptors.set(max(0, count))

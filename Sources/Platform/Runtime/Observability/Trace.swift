@@ -2,16 +2,17 @@ import Glibc
 import Synchronization
 import Text
 
-/// A request whose spans are recorded. Without one, nothing is measured and nothing allocated.
+/// The trace of one request whose spans are recorded. For other requests there is no `Trace`, and
+/// nothing is measured or allocated.
 package final class Trace: Sendable {
-    /// The trace of the request in whose task the caller runs; `nil` if it is not recorded.
+    /// The trace of the request that the current task belongs to; `nil` if it is not recorded.
     @TaskLocal package static var current: Trace?
 
-    /// The most parts of one request. More are counted as dropped, so that a request with a
-    /// thousand statements does not take the queue from all others.
+    /// The most parts (child spans) of one request. Further ones are only counted as dropped, so
+    /// that a request with a thousand statements does not fill the queue.
     package static let partLimit = 256
 
-    /// 32 hexadecimal digits.
+    /// The trace id: 32 hexadecimal digits.
     package let id: String
     private let span = UInt64.random(in: 1...UInt64.max)
     private let parent: UInt64?
@@ -19,16 +20,16 @@ package final class Trace: Sendable {
     private let parts = Atomic<Int>(0)
     private let queue: SpanQueue
 
-    /// Continues the caller's trace.
+    /// Continues the trace `id` of the caller, whose span is `parent`.
     package init(_ id: String, parent: UInt64, into queue: SpanQueue) {
         self.id = id
         self.parent = parent
         self.queue = queue
     }
 
-    /// Begins a trace.
+    /// Begins a new trace.
     package init(into queue: SpanQueue) {
-        // As the convention for ids demands, it is never zero.
+        // The id is never zero, as W3C Trace Context requires.
         id = Hex.encode(
             [UInt64.random(in: 1...UInt64.max), .random(in: 0...UInt64.max)].flatMap {
                 withUnsafeBytes(of: $0.bigEndian) { Array($0) }
@@ -37,8 +38,8 @@ package final class Trace: Sendable {
         self.queue = queue
     }
 
-    /// Records a call to another server, from `start` in nanoseconds since 1970 until now. Callable from
-    /// any thread.
+    /// Records a call to another server that began at `start` (nanoseconds since 1970) and ends
+    /// now. May be called from any thread.
     package func add(
         _ name: String, since start: Int64, isFailed: Bool,
         _ attributes: [(name: StaticString, value: LogValue)]
@@ -53,7 +54,7 @@ package final class Trace: Sendable {
         )
     }
 
-    /// Records the request itself; call it once.
+    /// Records the span of the request itself. Call it once.
     package func end(
         _ name: String, isFailed: Bool, _ attributes: [(name: StaticString, value: LogValue)]
     ) {
@@ -64,30 +65,31 @@ package final class Trace: Sendable {
     }
 }
 
-/// A piece of work with its beginning and end, as OpenTelemetry's data model has it.
+/// A span of OpenTelemetry's data model: a piece of work with its beginning and its end.
 package struct Span: Sendable {
-    /// The numbers are OTLP's.
+    /// The kind of a span, with the numbers of OTLP.
     package enum Kind: Int, Sendable {
         case server = 2
         case client = 3
     }
 
-    /// 32 hexadecimal digits.
+    /// The trace id: 32 hexadecimal digits.
     package let trace: String
     package let id: UInt64
-    /// `nil` for the first span of its trace.
+    /// The id of the parent span; `nil` for the first span of its trace.
     package let parent: UInt64?
     package let kind: Kind
-    /// One of few values, without data.
+    /// The span's name: one of few values, without data of the request.
     package let name: String
-    /// Nanoseconds since 1970.
+    /// When the span began, in nanoseconds since 1970; `end` is when it ended.
     package let start: Int64
     package let end: Int64
-    /// By OpenTelemetry's semantic conventions; never a secret, an address or a bound value.
+    /// Attributes by OpenTelemetry's semantic conventions; never a secret, an address or a bound
+    /// value.
     package let attributes: [(name: StaticString, value: LogValue)]
     package let isFailed: Bool
 
-    /// Nanoseconds since 1970.
+    /// The current time in nanoseconds since 1970.
     package static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -95,15 +97,16 @@ package struct Span: Sendable {
     }
 }
 
-/// Spans that wait to be sent. Adding one never blocks: what does not fit is dropped and counted.
+/// The spans that are still to be sent. Adding a span never blocks: if the queue is full, the span
+/// is dropped and counted.
 package final class SpanQueue: Sendable {
-    /// About 4 MB.
+    /// The most spans in the queue, about 4 MB.
     package static let limit = 4096
 
     private let spans = Mutex<[Span]>([])
     private let dropped: Counter
 
-    /// `dropped` counts the spans that did not fit.
+    /// Makes an empty queue. `dropped` counts the spans that did not fit.
     package init(dropped: Counter) { self.dropped = dropped }
 
     func add(_ span: Span) {
@@ -117,7 +120,7 @@ package final class SpanQueue: Sendable {
 
     func drop(_ count: Int) { dropped.increment(by: count) }
 
-    /// Takes the oldest, at most `count`.
+    /// Removes and returns the oldest spans, at most `count`.
     package func take(_ count: Int) -> [Span] {
         spans.withLock { spans in
             let taken = Array(spans.prefix(count))
@@ -126,7 +129,8 @@ package final class SpanQueue: Sendable {
         }
     }
 
-    /// Keeps spans for another attempt. The newest of them are dropped if they no longer fit.
+    /// Puts spans back for another attempt to send them. If they no longer all fit, the newest of
+    /// them are dropped.
     package func putBack(_ taken: [Span]) {
         let kept = spans.withLock { spans in
             let kept = taken.prefix(max(0, Self.limit - spans.count))

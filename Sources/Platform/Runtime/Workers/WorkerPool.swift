@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// Threads for work that occupies a core or blocks in a C library, so that it stalls neither the event
-/// loop nor the concurrency pool. A thread starts when a job finds none free, up to a fixed number, and
-/// stays. The queue is bounded.
+/// Threads for work that occupies a core or blocks in a C library, so that it delays neither an
+/// event loop nor Swift's own threads. A thread is started when a job finds none free, up to a
+/// fixed number, and then remains. The queue is bounded.
 ///
-/// `@unchecked`: the variables are touched only with `mutex` held, and the two pthread objects have fixed
-/// addresses until the last thread and the pool have ended.
+/// `@unchecked`: the variables are touched only with `mutex` locked. The two pthread objects keep
+/// their addresses until the last thread and the pool have ended.
 package final class WorkerPool: @unchecked Sendable {
     package typealias Job = @Sendable () -> Void
 
@@ -15,7 +15,7 @@ package final class WorkerPool: @unchecked Sendable {
         let wake = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
         var jobs: [Job] = []
         var stopping = false
-        /// How many threads have started, and how many of them wait for a job.
+        /// How many threads have started, and how many of them are waiting for a job.
         var (threads, waiting) = (0, 0)
 
         init() {
@@ -46,7 +46,7 @@ package final class WorkerPool: @unchecked Sendable {
             }
         }
 
-        /// Call with `mutex` held; false if the system has no thread.
+        /// Starts a thread. Returns false if the system refuses. Call it with `mutex` locked.
         func startThread() -> Bool {
             var thread = pthread_t()
             let context = Unmanaged.passRetained(self)
@@ -70,7 +70,8 @@ package final class WorkerPool: @unchecked Sendable {
     private let threadLimit: Int
     private let queueLimit: Int
 
-    /// At most `threads` jobs run at the same time, and at most `queueLimit` wait.
+    /// Makes a pool that runs at most `threads` jobs at the same time. At most `queueLimit` more
+    /// can wait.
     package init(threads: Int, queueLimit: Int) {
         threadLimit = max(1, threads)
         self.queueLimit = queueLimit
@@ -83,7 +84,8 @@ package final class WorkerPool: @unchecked Sendable {
         pthread_mutex_unlock(shared.mutex)
     }
 
-    /// False if the queue is full, or the system has no thread for the first job; the job then never runs.
+    /// Adds a job. Returns false, and never runs the job, if the queue is full or if the pool has
+    /// no thread and the system refuses to start one.
     package func submit(_ job: @escaping Job) -> Bool {
         pthread_mutex_lock(shared.mutex)
         defer { pthread_mutex_unlock(shared.mutex) }
@@ -96,8 +98,8 @@ package final class WorkerPool: @unchecked Sendable {
         return true
     }
 
-    /// Waits without blocking a thread; `nil` if the queue is full, in which case `work` never
-    /// runs.
+    /// Runs `work` on a thread of the pool and returns its result, without blocking the caller's
+    /// thread. Returns `nil`, and never runs `work`, if the queue is full.
     package func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
         await withCheckedContinuation { continuation in
             if !submit({ continuation.resume(returning: work()) }) {
@@ -107,12 +109,13 @@ package final class WorkerPool: @unchecked Sendable {
     }
 }
 
-/// Limits how many tasks run at once for each key, so that a slow key delays only its own work. The
-/// rest wait in order, up to a limit for each key; the groups of a key take turns.
+/// Limits how many tasks with the same key run at once, so that slow tasks delay only others with
+/// their key. Further tasks wait, up to a limit for each key. Tasks of the same key can belong to
+/// different groups, which then take turns.
 package final class FairSlots<Key: Hashable & Sendable>: Sendable {
     private struct Waiter {
         var group: Int
-        /// How many of the group were waiting when this one came.
+        /// How many waiters of the same group are before this one.
         var round: Int
         var continuation: CheckedContinuation<Void, Never>
     }
@@ -121,7 +124,8 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
         var running = 0
         var waiting: [Waiter] = []
 
-        /// Inserts a waiter after all that have as few or fewer of their own group before them.
+        /// Inserts a waiter behind all that have as many or fewer waiters of their own group before
+        /// them. So the groups take turns.
         mutating func add(_ continuation: CheckedContinuation<Void, Never>, of group: Int) {
             let round = waiting.count { $0.group == group }
             let place = waiting.firstIndex { $0.round > round } ?? waiting.endIndex
@@ -141,12 +145,12 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
     private let waitingLimit: Int
     private let lines = Mutex<[Key: Line]>([:])
 
-    /// `waitingLimit` applies to each key.
+    /// Makes slots. `waitingLimit` is how many tasks may wait for each key.
     package init(waitingLimit: Int) { self.waitingLimit = waitingLimit }
 
-    /// Waits for a slot of the key, of which there are `limit`; false if too many wait already. If
-    /// true, call `leave` afterwards. `group` says who waits; many of one group keep no other group
-    /// waiting for long.
+    /// Waits for one of the key's `limit` slots. Returns false if too many tasks wait already. If
+    /// it returns true, call `leave` afterwards. `group` says on whose behalf the task runs: many
+    /// tasks of one group do not keep another group waiting for long.
     package func enter(_ key: Key, limit: Int, group: Int = 0) async -> Bool {
         var isIn = false
         await withCheckedContinuation { continuation in
@@ -156,7 +160,7 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
                     line.running += 1
                     isIn = true
                 } else if line.waiting.count < waitingLimit {
-                    // A holder that leaves hands over its slot.
+                    // A task that leaves passes its slot to the next waiter.
                     line.add(continuation, of: group)
                     isIn = true
                     lines[key] = line
@@ -170,7 +174,7 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
         return isIn
     }
 
-    /// How many wait for a slot of the key.
+    /// Returns how many tasks wait for a slot of the key.
     package func waiting(_ key: Key) -> Int { lines.withLock { $0[key]?.waiting.count ?? 0 } }
 
     package func leave(_ key: Key) {

@@ -1,14 +1,15 @@
-/// A QR code (ISO/IEC 18004) of bytes, at error correction level M, with a quiet zone when drawn.
+/// A QR code (ISO/IEC 18004) that encodes bytes at error correction level M. The drawing includes
+/// the quiet zone around it.
 package struct QRCode: Sendable, Equatable {
-    /// Modules of one side.
+    /// The number of modules on each side.
     package let size: Int
-    /// Dark modules, row by row.
+    /// Whether each module is dark, row by row.
     private(set) var dark: [Bool]
-    /// Modules of the function patterns, which neither hold data nor are masked.
+    /// Whether each module belongs to a function pattern, which has no data and is not masked.
     private(set) var isFunction: [Bool]
     let version: QRVersion
 
-    /// `nil` if there are more bytes than the largest version has room for.
+    /// Encodes bytes; `nil` if there are more than the largest version has room for.
     package init?(_ bytes: [UInt8]) {
         guard let version = QRVersion(holding: bytes.count) else { return nil }
         self.version = version
@@ -20,7 +21,7 @@ package struct QRCode: Sendable, Equatable {
         mask()
     }
 
-    /// Whether the module is dark. `x` and `y` count from the upper left.
+    /// Whether a module is dark. `x` and `y` count from the upper left corner.
     package subscript(x: Int, y: Int) -> Bool { dark[y * size + x] }
 
     mutating func set(_ x: Int, _ y: Int, _ isDark: Bool) {
@@ -30,8 +31,8 @@ package struct QRCode: Sendable, Equatable {
 
     mutating func flip(_ index: Int) { dark[index].toggle() }
 
-    /// Section 7.7.3: in pairs of columns from the right, alternately up and down, skipping the
-    /// column of the timing pattern.
+    /// Places the codewords by section 7.7.3: in pairs of columns from the right, alternately
+    /// upwards and downwards, without the column of the timing pattern.
     private mutating func drawData(_ codewords: [UInt8]) {
         var bit = 0
         var isUpward = true
@@ -40,7 +41,7 @@ package struct QRCode: Sendable, Equatable {
             for step in 0..<size {
                 let y = isUpward ? size - 1 - step : step
                 for x in [right, right - 1] where !isFunction[y * size + x] {
-                    // Modules that are left over at the end stay light.
+                    // Modules that are left after the last codeword stay light.
                     guard bit < codewords.count * 8 else { continue }
                     dark[y * size + x] = codewords[bit >> 3] >> (7 - bit & 7) & 1 == 1
                     bit += 1
@@ -50,7 +51,8 @@ package struct QRCode: Sendable, Equatable {
         }
     }
 
-    /// A picture with a border of 4 light modules; each dark run of a row is one rectangle.
+    /// The code as an SVG picture with a border of 4 light modules. Each run of dark modules in a
+    /// row is one rectangle.
     package var svg: String {
         let side = size + 8
         var path = ""
@@ -69,11 +71,11 @@ package struct QRCode: Sendable, Equatable {
     }
 }
 
-/// A size of QR codes at level M, 1 to 40 (ISO/IEC 18004 tables 7 and 9).
+/// A size of QR codes at level M, numbered 1 to 40 (ISO/IEC 18004 tables 7 and 9).
 struct QRVersion: Equatable {
     let number: Int
 
-    /// By version: codewords of error correction in each block, and the number of blocks.
+    /// For each version, the error correction codewords in each block; then the number of blocks.
     private static let corrections = [
         10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26, 26, 28, 28,
         28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -83,7 +85,7 @@ struct QRVersion: Equatable {
         25, 26, 28, 29, 31, 33, 35, 37, 38, 40, 43, 45, 47, 49,
     ]
 
-    /// The smallest version with room for the bytes; `nil` if none has.
+    /// Chooses the smallest version with room for the bytes; `nil` if there is none.
     init?(holding bytes: Int) {
         guard
             let number = (1...40).first(where: {
@@ -99,14 +101,14 @@ struct QRVersion: Equatable {
 
     private var corrections: Int { Self.corrections[number - 1] }
     private var blocks: Int { Self.blockCounts[number - 1] }
-    /// How many bits the byte count takes.
+    /// The number of bits in which the byte count is written.
     private var countBits: Int { number < 10 ? 8 : 16 }
-    /// Codewords of data.
+    /// The number of data codewords.
     private var room: Int { codewords - corrections * blocks }
 
     private func bitsNeeded(for bytes: Int) -> Int { 4 + countBits + bytes * 8 }
 
-    /// All codewords: what the function patterns leave free, in whole bytes.
+    /// The number of all codewords: as many whole bytes as fit outside the function patterns.
     private var codewords: Int {
         var modules = (16 * number + 128) * number + 64
         if number > 1 {
@@ -117,7 +119,7 @@ struct QRVersion: Equatable {
         return modules / 8
     }
 
-    /// Rows and columns of the centres of the alignment patterns.
+    /// The rows, which are also the columns, of the centres of the alignment patterns.
     var alignments: [Int] {
         guard number > 1 else { return [] }
         let count = number / 7 + 2
@@ -126,7 +128,8 @@ struct QRVersion: Equatable {
         return [6] + (0..<count - 1).map { size - 7 - $0 * step }.reversed()
     }
 
-    /// Mode, count, bytes, padding (section 7.4), then error correction, interleaved (7.6).
+    /// Returns the data codewords (mode, byte count, bytes and padding, section 7.4) interleaved
+    /// with the error correction codewords (section 7.6).
     func codewords(of bytes: [UInt8]) -> [UInt8] {
         let count =
             countBits == 8
@@ -134,7 +137,7 @@ struct QRVersion: Equatable {
             : [
                 UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF),
             ]
-        // The mode's four bits shift everything after them by half a byte.
+        // The mode takes four bits, so everything after it is shifted by half a byte.
         var data: [UInt8] = []
         var held: UInt8 = 0x4
         for byte in count + bytes {
@@ -151,7 +154,7 @@ struct QRVersion: Equatable {
         return interleaved(data)
     }
 
-    /// The later blocks are one codeword longer.
+    /// Interleaves the blocks. The last ones are one codeword longer than the others.
     private func interleaved(_ data: [UInt8]) -> [UInt8] {
         let short = room / blocks
         let shortCount = blocks - room % blocks
@@ -173,7 +176,7 @@ struct QRVersion: Equatable {
     }
 }
 
-/// Error correction over GF(2^8) with the polynomial 0x11D.
+/// Computes error correction codewords over GF(2^8) with the polynomial 0x11D.
 private struct ReedSolomon {
     private let divisor: [UInt8]
 
@@ -212,7 +215,8 @@ private struct ReedSolomon {
     }
 }
 
-/// Finders, timing, alignment, format and version (ISO/IEC 18004 sections 6.3, 7.9 and 7.10).
+/// Draws the function patterns: finders, timing, alignment, format and version (ISO/IEC 18004
+/// sections 6.3, 7.9 and 7.10).
 extension QRCode {
     mutating func drawFunctionPatterns() {
         for index in 0..<size {
@@ -223,7 +227,7 @@ extension QRCode {
         let centres = version.alignments
         for x in centres {
             for y in centres {
-                // The finders stand there.
+                // Finder patterns occupy these corners.
                 let last = size - 7
                 if x == 6 && y == 6 || x == 6 && y == last || x == last && y == 6 { continue }
                 drawAlignment(x, y)
@@ -233,7 +237,7 @@ extension QRCode {
         drawVersion()
     }
 
-    /// Draws a finder with its light border.
+    /// Draws a finder pattern with its light border.
     private mutating func drawFinder(_ x: Int, _ y: Int) {
         for dy in -4...4 {
             for dx in -4...4 {
@@ -251,7 +255,7 @@ extension QRCode {
         }
     }
 
-    /// Level M is 00. Draws both copies, and the module that is always dark.
+    /// Draws both copies of the format (level M is 00), and the module that is always dark.
     mutating func drawFormat(mask: Int) {
         var rest = mask
         for _ in 0..<10 { rest = rest << 1 ^ (rest >> 9) * 0x537 }
@@ -267,7 +271,7 @@ extension QRCode {
         set(8, size - 8, true)
     }
 
-    /// Drawn twice, from version 7 on.
+    /// Draws both copies of the version number, which exist from version 7 on.
     private mutating func drawVersion() {
         guard version.number >= 7 else { return }
         var rest = version.number
@@ -282,8 +286,8 @@ extension QRCode {
     }
 }
 
-/// The choice of the mask (ISO/IEC 18004 section 7.8): the one that looks least like the patterns
-/// by which a reader finds its way.
+/// Chooses the mask (ISO/IEC 18004 section 7.8): the one with the fewest features that could
+/// confuse a reader.
 extension QRCode {
     mutating func mask() {
         var best = self
@@ -328,7 +332,8 @@ extension QRCode {
         return sum
     }
 
-    /// Counts runs of five and more, and what looks like a finder beside four light modules.
+    /// Returns the penalty of a row or column: for runs of five or more modules of one colour, and
+    /// for what looks like a finder beside four light modules.
     private static func linePenalty(_ line: [Bool]) -> Int {
         var sum = 0
         var run = 0
@@ -345,7 +350,7 @@ extension QRCode {
         return sum
     }
 
-    /// Counts squares of two by two modules in one colour.
+    /// The penalty for squares of two by two modules of one colour.
     private var blockPenalty: Int {
         var sum = 0
         for y in 1..<size {
@@ -360,7 +365,7 @@ extension QRCode {
         return sum
     }
 
-    /// Counts each step of 5 percent away from half dark.
+    /// The penalty for each step of 5 percent by which the share of dark modules differs from half.
     private var balancePenalty: Int {
         let share = dark.count { $0 } * 20
         let away = abs(share - dark.count * 10)
