@@ -290,7 +290,7 @@ package struct HTTPLimits: Sendable {
 
 /// Why a request is refused before routing. The connection closes after the response.
 package struct HTTPError: Error, Sendable, Equatable {
-    /// 400, 413, 414, 417, 431, 501 or 505.
+    /// The status of the response: 400, 413, 414, 417, 431, 501 or 505.
     package var status: Int
     /// One sentence for the client. It must not repeat anything that the client sent.
     package var detail: String

@@ -10,11 +10,11 @@ package struct MailFailure: Error, Sendable {
     /// Whether a retry would be useless, because the server refused this mail for good (a code of
     /// 500 or above, but not wrong credentials).
     package var isFinal: Bool
-    /// The server's last reply, or the reason why there is none, in one line without control
-    /// characters.
+    /// libcurl's reason, then the server's last refusing reply if there was one, in one line
+    /// without control characters.
     package var words: String
-    /// The server's last reply alone, in one line without control characters; `nil` if there was
-    /// none.
+    /// Only the server's last refusing reply, in one line without control characters; `nil` if
+    /// there was none.
     package var reply: String?
 
     package init(isFinal: Bool, words: String, reply: String? = nil) {

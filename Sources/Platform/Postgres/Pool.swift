@@ -140,7 +140,7 @@ final class Pool: @unchecked Sendable {
         if readers.isEmpty { openMissing() }
     }
 
-    /// Sends a statement as a transaction of its own.
+    /// Sends a statement over a connection for writes, as a transaction of its own.
     func sendAlone(_ statement: Statement) {
         acquire(until: statement.latest) { [self] connection in
             guard let connection else { return statement.complete(.failure(unavailable)) }

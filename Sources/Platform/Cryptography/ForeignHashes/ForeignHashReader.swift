@@ -217,8 +217,8 @@ private func multiplied(_ one: Int, _ other: Int) -> Int {
 }
 
 extension ForeignPasswordHash {
-    /// Whether the hash is within the bounds of `GATEHOUSE_IMPORTED_HASHES=tight`. They allow about
-    /// a tenth of the cost that the standard bounds allow.
+    /// Whether the hash is within the bounds of `GATEHOUSE_IMPORTED_HASHES=tight`. They allow
+    /// between a tenth and a half of the cost that the standard bounds allow.
     package var isWithinTightBounds: Bool {
         switch function {
         case .bcrypt: return Libcrypt.cost(ofBcrypt: text) <= 12
@@ -254,7 +254,7 @@ struct Argon2Parameters: Sendable, Equatable {
         try ForeignHashBounds.check(lanes, ForeignHashBounds.argon2Lanes)
         try ForeignHashBounds.check(kibibytes, ForeignHashBounds.argon2Kibibytes)
         try ForeignHashBounds.check(work, ForeignHashBounds.argon2Work)
-        // RFC 9106, section 3.1.
+        // RFC 9106, section 3.1, requires at least 8 KiB for each lane.
         guard kibibytes >= 8 * lanes else { throw .malformed }
     }
 }

@@ -114,10 +114,10 @@ extension ForeignPasswordHash {
     /// - `$pbkdf2$`, `$pbkdf2-sha1$`, `$pbkdf2-sha256$`, `$pbkdf2-sha512$` with `i=…`, `i=…,l=…` or
     ///   passlib's bare number
     ///
-    /// Also WordPress' `$wp$2y$…`, Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`, `argon2$argon2id$…`,
-    /// `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` and `scrypt$salt$N$r$p$…`, and Werkzeug's
-    /// `scrypt:N:r:p$…`, `pbkdf2:sha256:N$…`. A scheme in braces may precede each of them, such as
-    /// Spring's `{bcrypt}` and LDAP's `{CRYPT}`.
+    /// Also WordPress' `$wp$2y$…`; Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`,
+    /// `argon2$argon2id$…`, `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` and `scrypt$salt$N$r$p$…`; and
+    /// Werkzeug's `scrypt:N:r:p$…` and `pbkdf2:sha256:N$…`. A scheme in braces may precede a hash
+    /// that begins with `$`, such as Spring's `{bcrypt}` and LDAP's `{CRYPT}`.
     package static func parse(_ given: String) throws(Refusal) -> ForeignPasswordHash {
         let text = try unwrapped(given)
         guard text.utf8.first != UInt8(ascii: "$") else {
@@ -140,8 +140,8 @@ extension ForeignPasswordHash {
     private static let schemes: Set<String> = ["bcrypt", "crypt", "argon2", "argon2id", "argon2i"]
 
     /// Returns the text after a scheme in braces; a text without braces is returned unchanged.
-    /// After a scheme, the text must begin with the prefix of its own kind, because libcrypt would
-    /// take any other text for a DES hash.
+    /// After a scheme, the text must begin with `$`, and after `{bcrypt}` with a prefix of bcrypt,
+    /// because libcrypt would take other texts for DES hashes.
     private static func unwrapped(_ text: String) throws(Refusal) -> String {
         guard text.utf8.first == UInt8(ascii: "{"), let end = text.firstIndex(of: "}") else {
             return text
@@ -432,7 +432,7 @@ final class ForeignHashQueue: Sendable {
         slots = FairSlots(waitingLimit: waitingLimit)
     }
 
-    /// How many sign-ins of the tenant wait for their turn.
+    /// Returns how many sign-ins of the tenant wait for their turn.
     func waiting(_ tenant: UUID) -> Int { slots.waiting(tenant) }
 
     /// Whether the password matches the hash. `hash.mayBe(of: password)` must be true.

@@ -181,7 +181,7 @@ struct Outgoing {
     /// The time by which the peer must accept more, in monotonic nanoseconds. It moves on as the
     /// peer accepts bytes.
     var deadline: Int64 = 0
-    /// Whether the loop watches for writability.
+    /// Whether the loop is watching until the socket can be written to again.
     var waits = false
     /// Whether this side of the connection is closed for sending.
     var ended = false

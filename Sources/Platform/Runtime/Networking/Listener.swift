@@ -8,7 +8,7 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The system refused to listen; `code` is the errno.
     case refused(String, code: Int32)
 
-    /// A sentence for the operator.
+    /// The error as a sentence for the operator.
     package var description: String {
         switch self {
         case .badAddress(let address):
