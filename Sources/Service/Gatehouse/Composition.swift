@@ -15,18 +15,19 @@ package struct Composition: Sendable {
     let mounts: Mounts
     /// `nil` if no mail server is set.
     package let mailSender: MailSender?
-    /// Started only if a mail server is set.
+    /// Sends the mails for forgotten passwords; started only if a mail server is set.
     package let resetAnswers: ResetAnswers
     package let jobs: JobRunner
     /// Checks the DNS records of verified domains from time to time.
     package let domainChecks: DomainChecks
-    /// Starts the work of tenants' rules for inactivity.
+    /// Applies the tenants' rules for inactive accounts from time to time.
     package let inactivity: InactivityRounds
 
-    /// With a `principal`, every request has that caller, whatever credential it carries: for the
-    /// command line. Every key of the service is derived from `secrets` by purpose. `databaseClock`
-    /// learns PostgreSQL's time at each renewal of the lease. `signingKey` is PEM of a P-256 key
-    /// that signs access tokens instead of the database's key.
+    /// Creates the service. With a `principal`, every request counts as from this caller, whatever
+    /// credential it carries; the command line needs this. All keys of the service are derived from
+    /// `secrets`. `databaseClock` is set to PostgreSQL's time whenever the lease is renewed.
+    /// `signingKey` is the PEM of a P-256 key that signs access tokens instead of the database's
+    /// key.
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, standbys: Standbys? = nil,
         secrets: SecretKeys, publicURL: String, signingKey: String? = nil,
@@ -82,7 +83,7 @@ package struct Composition: Sendable {
         inactivity = InactivityRounds(database: database)
     }
 
-    /// The answer of the API and the client contracts, chosen by path and host.
+    /// Returns the response of the API or of a client's contract, chosen by host and path.
     package func respond(to request: Request) async -> Response {
         switch await mounts.target(request) {
         case .own(let request), .client(let request): await dispatcher.respond(to: request)
@@ -92,7 +93,7 @@ package struct Composition: Sendable {
 }
 
 extension Composition {
-    /// As the running service uses it.
+    /// Creates the service as a running process uses it, from its pools and configuration.
     init(
         _ pools: DatabasePools, _ configuration: ServiceConfiguration, _ metrics: ServiceMetrics,
         _ logger: Logger, _ tracer: Tracer?

@@ -3,8 +3,8 @@ import Postgres
 import Runtime
 import Text
 
-/// The process's connections to PostgreSQL: those of the app's role, those of the platform's role,
-/// and those for look-ups of keys, which slow list queries must not delay.
+/// The connections of this process to PostgreSQL: for the app's role, for the platform's role, and
+/// for looking up keys, which slow list queries must not delay.
 struct DatabasePools: Sendable {
     let app: Postgres
     let platform: Postgres
@@ -68,7 +68,7 @@ struct DatabasePools: Sendable {
         self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
     }
 
-    /// `server` is empty for the server that everything is written to.
+    /// Logs an event of a connection. `server` is empty for the server that takes all writes.
     private static func log(
         _ event: StaticString, _ detail: String, _ server: String, _ logger: Logger
     ) {
@@ -78,7 +78,7 @@ struct DatabasePools: Sendable {
         logger.log(isOver ? .notice : .warning, event, fields)
     }
 
-    /// A worker is only read.
+    /// Returns the configuration for connections to a worker, which is only read from.
     private static func worker(
         _ server: CitusWorkers.Server, _ url: String, _ metrics: ServiceMetrics, _ logger: Logger
     ) -> PostgresConfiguration {
@@ -91,7 +91,8 @@ struct DatabasePools: Sendable {
         return worker
     }
 
-    /// Learns which worker has which tenants; `nil` if no workers are set.
+    /// A function that reads from the coordinator which worker has which tenants; `nil` if no
+    /// workers are set.
     var followingWorkers: (@Sendable () async throws -> Void)? {
         if workers.isEmpty { return nil }
         return { for each in workers { try await each.refresh(from: app) } }
@@ -107,7 +108,8 @@ struct DatabasePools: Sendable {
 }
 
 extension PostgresConfiguration {
-    /// `url` has placeholders for the server.
+    /// Creates the configuration for one worker; `url` is a connection string with placeholders for
+    /// its host and port.
     init(worker server: CitusWorkers.Server, url: String) {
         self.init(conninfo: server.conninfo(url))
         isDistributed = true

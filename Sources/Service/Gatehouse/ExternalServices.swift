@@ -2,13 +2,13 @@ import Outbound
 import Runtime
 import Text
 
-/// External services besides the database.
+/// The external services that the process uses besides the database.
 package struct ExternalServices: Sendable {
     package struct Mail: Sendable {
         /// `smtp://` or `smtps://`, with optional user and password.
         package var url: String
         package var from: EmailAddress
-        /// PEM of the authorities to trust instead of the system's.
+        /// The PEM of the certificate authorities to trust instead of the system's.
         package var authorities: String?
 
         package init(url: String, from: EmailAddress, authorities: String? = nil) {
@@ -20,10 +20,10 @@ package struct ExternalServices: Sendable {
 
     /// Limits for requests to identity providers.
     package var providers: OutboundPolicy
-    /// If `nil`, links are shown instead of mailed.
+    /// The mail server; if `nil`, links are shown instead of mailed.
     package var mail: Mail?
     package var nameServer: TXTResolver.Server?
-    /// Waits between two polls of a provider.
+    /// A function that waits between two polls of a provider.
     package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }
 
     package init(providers: OutboundPolicy = OutboundPolicy(), mail: Mail? = nil) {
@@ -31,8 +31,8 @@ package struct ExternalServices: Sendable {
         self.mail = mail
     }
 
-    /// `dev` may reach providers on this machine without a setting. Throws if the sender is not an
-    /// address.
+    /// Creates the value from the settings. In development, providers on this machine are allowed
+    /// without a setting. Throws if the mail sender is not an address.
     init(_ settings: Settings, isDevelopment: Bool = false) throws {
         self.init(
             providers: OutboundPolicy(

@@ -5,16 +5,16 @@ import Runtime
 import Storage
 import Text
 
-/// Sets up an empty database for `serve`: installs the key and the owner of the settings, or logs
-/// the link to the set-up page. Another start logs the same link, so a link that someone already
-/// has stays valid.
+/// Prepares an empty database for `serve`: creates the API key and the owner of the settings, or
+/// else logs a link to the set-up page. A later start logs the same link, so a copied link stays
+/// valid.
 struct FirstStart: Sendable {
     var settings: Settings
     var publicURL: String
     var logger: Logger
 
-    /// `opensSetup` is false if another owner is created right after, so that no set-up page is
-    /// logged.
+    /// Prepares the database. `opensSetup` is false if another owner is created right after, so
+    /// that no link to the set-up page is logged.
     func run(_ composition: Composition, opensSetup: Bool = true) async throws {
         let database = composition.application.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
@@ -52,8 +52,8 @@ struct FirstStart: Sendable {
 }
 
 extension Settings {
-    /// Why the first owner cannot have the password of the settings, by the rule of the set-up
-    /// page.
+    /// Why the password in the settings is not allowed for the first owner, by the rules of the
+    /// set-up page; `nil` if it is allowed.
     var setupOwnerPasswordFault: String? {
         setupOwnerPassword.flatMap {
             NewPassword(text: $0.text, about: [setupOwnerEmail ?? ""]).fault(at: "")?.detail

@@ -6,7 +6,7 @@ import Runtime
 import Storage
 import Text
 
-/// Answers on our own host: health checks, the documents, the console, then `/v1`.
+/// Answers the requests to this server's own host: health checks, documents, the console and `/v1`.
 struct HTTPSite: Sendable {
     private let console: ConsoleFiles
     private let dispatcher: Dispatcher
@@ -17,12 +17,12 @@ struct HTTPSite: Sendable {
     private let metrics: ServiceMetrics
     private let requests: RequestLog
     private let drainState: DrainState
-    /// `nil` if `/metrics` has a listener of its own.
+    /// The answer to `/metrics`; `nil` if it has a listener of its own.
     private let metricsEndpoint: MetricsEndpoint?
     private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
-    /// Load balancers ask often and do not wait long.
+    /// How long a readiness check may take: load balancers ask often and do not wait long.
     private static let readinessTime: Duration = .seconds(1)
-    /// Built on first use, so that the start does not have to wait.
+    /// The OpenAPI document, built on first use so that it does not delay the start.
     private static let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
     private static let documentation = StaticPage(
         html: document.page, styleDigest: DocumentPage.styleDigest)
@@ -46,9 +46,9 @@ struct HTTPSite: Sendable {
             ? MetricsEndpoint(metrics: metrics, authenticator: application.authenticator) : nil
     }
 
-    /// A host that is bound to a client answers only for that client.
+    /// Returns the response. A host that is bound to a client gets only that client's responses.
     func respond(to request: Request) async -> Response {
-        // Take the token before anything is read: a later change then invalidates what is cached
+        // Take the token before anything is read, so that a later change invalidates what is cached
         // below.
         let token = responseCache.token
         return switch await mounts.target(proxies.unwrapped(request)) {
@@ -59,7 +59,7 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// The response to a request that the server refused before routing.
+    /// Returns the response to a request that the server refused before routing.
     func refuse(_ request: Request, as error: HTTPError) async -> Response {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request), .own(let request):
@@ -68,7 +68,8 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// A request for a host that is not served is counted and logged like every other.
+    /// Returns the refusal of a request for a host that is not served. It is counted and logged
+    /// like every other request.
     private func refused(_ request: Request, _ answer: Response, _ fault: String) -> Response {
         requests.record(
             RequestRecord(
@@ -78,7 +79,8 @@ struct HTTPSite: Sendable {
         return answer
     }
 
-    /// `isForAll` means that no endpoint answered, so the response is the same for every caller.
+    /// Returns the response of this server's own host. `isForAll` means that no endpoint made it,
+    /// so it is the same for every caller.
     private func ownResponse(to request: Request) async -> (answer: Response, isForAll: Bool) {
         guard request.method == .get || request.method == .head else {
             if let answer = answerToOtherMethods(request) { return (answer, isForAll: false) }
@@ -94,8 +96,9 @@ struct HTTPSite: Sendable {
         return (answer, isForAll: true)
     }
 
-    /// Our own pages allow only GET and HEAD (RFC 9110 sections 9.3.7 and 15.5.6); `OPTIONS *` asks
-    /// for the server's capabilities.
+    /// Returns the response to a method other than GET and HEAD for this server's own pages, which
+    /// allow only these (RFC 9110 sections 9.3.7 and 15.5.6), and for `OPTIONS *`; `nil` for other
+    /// paths.
     private func answerToOtherMethods(_ request: Request) -> Response? {
         let isServer = sameBytes(request.path, "*")
         let isDocument =
@@ -116,7 +119,7 @@ struct HTTPSite: Sendable {
         return answer
     }
 
-    /// The refusal of a request before its body is received; `nil` permits the body.
+    /// Returns a refusal before the body of the request is received; `nil` if the body may be sent.
     func precheck(_ request: Request) async -> Response? {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): return await dispatcher.precheck(request)
@@ -127,8 +130,8 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// The response if the path belongs to no endpoint, and the name under which the metrics count
-    /// it.
+    /// Returns the response for a path that is no endpoint's, with its name for the metrics; `nil`
+    /// if no page has the path.
     private func ownResource(_ request: Request) async -> (String, Response)? {
         switch request.path {
         case "/livez": return ("/livez", Self.plain(200, "ok\n"))
@@ -146,8 +149,8 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// 503 while the database is unreachable or refuses writes, so that load balancers send no
-    /// requests here.
+    /// Returns 503 while the database is unreachable or refuses writes, so that load balancers send
+    /// no requests to this process.
     private func ready(_ request: Request) async -> Response {
         if drainState.hasBegun { return Self.notReady("the server is stopping") }
         Deadline.current?.last(Self.readinessTime)
@@ -173,9 +176,8 @@ struct HTTPSite: Sendable {
     }
 }
 
-/// `/metrics` on the service's own port, readable from this machine or with the platform's
-/// credential. A request that a proxy forwarded does not come from this machine, whatever its
-/// address.
+/// Answers `/metrics` on the service's own port, to requests from this machine or with the
+/// platform's credential. A request that a proxy forwarded never counts as from this machine.
 private struct MetricsEndpoint: Sendable {
     let metrics: ServiceMetrics
     let authenticator: Authenticator

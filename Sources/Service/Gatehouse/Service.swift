@@ -8,7 +8,7 @@ import Storage
 import Synchronization
 import Text
 
-/// The running service: loops, connections to the database, and an HTTP server.
+/// The running service: its event loops, its connections to the database, and its HTTP server.
 package final class Service: Sendable {
     private let loops: [EventLoop]
     private let pools: DatabasePools
@@ -23,11 +23,11 @@ package final class Service: Sendable {
     private let drain: Duration
     private let tls: (chain: String, key: String)?
     private static let countsFailed: StaticString = "counters.write_failed"
-    /// How long a stop waits for the collector.
+    /// How long a stop waits for the trace collector to take the last traces.
     private static let lastTracesTime: Duration = .seconds(2)
     package let composition: Composition
     package let port: Int
-    /// The port of `/metrics` if it has a listener of its own.
+    /// The port of `/metrics` if it has a listener of its own; otherwise `nil`.
     package let metricsPort: Int?
 
     /// Starts everything and returns once the port is open; `prepare` runs before the port is
@@ -59,9 +59,9 @@ package final class Service: Sendable {
         try await composition.application.database.admitSecrets(
             replica: composition.application.database.replica.id)
         try await composition.application.database.markUsablePasskeys()
-        // If this fails, the primary answers until the next round.
+        // If this fails, the primary answers all reads until the next round.
         try? await pools.standbys?.follow(pools.app)
-        // If this fails, the coordinator answers until the next round.
+        // If this fails, the coordinator answers all reads until the next round.
         try? await pools.followingWorkers?()
         try await prepare(composition)
         server = try Self.server(configuration, loops, composition, drainState, logger)
@@ -102,7 +102,8 @@ package final class Service: Sendable {
         for one in periodicTasks { one.start() }
     }
 
-    /// The HTTP server: cached answers and plain verifications first, then the ordinary steps.
+    /// Creates the HTTP server. It tries the cached responses and the fast path for verifications
+    /// first, then the ordinary steps.
     private static func server(
         _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ composition: Composition,
         _ drainState: DrainState, _ logger: Logger
@@ -156,7 +157,7 @@ package final class Service: Sendable {
                 name, every: seconds, first: first, on: loop ?? loops[0], logger: logger,
                 isTold: isTold, work)
         }
-        // An item that failed is still there, so the next round finds it.
+        // An item that failed stays in the database, so the next round tries it again.
         var tasks = [
             task("sweep.failed", every: 600, first: 30) {
                 try await housekeeping.sweep()
@@ -176,7 +177,7 @@ package final class Service: Sendable {
                     try await standbys.follow(database.app)
                 })
         }
-        // Not on the loop where mails are sent, because jobs ask for mails.
+        // Jobs do not run on the loop that sends mails, because jobs wait for mails to be sent.
         for _ in 0..<JobRunner.lanes {
             tasks.append(
                 task("jobs.round_failed", every: 1, on: loops[loops.count - 1]) {
@@ -200,15 +201,16 @@ package final class Service: Sendable {
         return tasks
     }
 
-    /// Reports not ready and closes each connection after its response, but continues to serve
-    /// until load balancers notice. Call `stop` after `drain`.
+    /// Begins a stop: reports not ready and closes each connection after its next response, but
+    /// still serves until load balancers notice. Call `stop` once the configured `drain` time is
+    /// over.
     package func prepareToStop() {
         drainState.begin()
         server.prepareToLeave()
     }
 
-    /// Reloads the certificate and its key for new connections; false if none are configured.
-    /// Throws `TLSError` and keeps the current ones.
+    /// Reloads the certificate and its key for new connections. Returns false if none are
+    /// configured. If the files are not valid, throws `TLSError` and keeps the current ones.
     package func reloadTLS() throws -> Bool {
         guard let tls else { return false }
         let renewed = try TLSContext(certificateChain: tls.chain, privateKey: tls.key)
@@ -217,13 +219,14 @@ package final class Service: Sendable {
         return true
     }
 
-    /// Answers requests in flight, then closes. Acknowledged changes are not lost.
+    /// Answers the requests in progress, then closes everything. No change that was confirmed to a
+    /// caller is lost.
     package func stop() async {
         prepareToStop()
         for one in periodicTasks { one.stop() }
         composition.mailSender?.stop()
         composition.jobs.stop()
-        // A handshake in progress needs one more round trip.
+        // A TLS handshake in progress needs one more round trip.
         await server.drain(
             deadline: .seconds(10), grace: drain > .zero ? .milliseconds(200) : .zero)
         await metricsServer?.drain(deadline: .seconds(1))
@@ -239,7 +242,7 @@ package final class Service: Sendable {
     }
 }
 
-/// Records that the service is stopping and only waits until load balancers notice.
+/// Whether the service is stopping and only waits until load balancers notice.
 final class DrainState: Sendable {
     private let begun = Atomic<Bool>(false)
 

@@ -7,37 +7,40 @@ import Storage
 package struct ServiceConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
-    /// Where reads that may lag go; `nil` for the primary.
+    /// How to reach standbys, which answer reads that may be slightly old; `nil` to read only from
+    /// the primary.
     package var reads: ReadConfiguration?
     /// The connection string for the workers of a distributed database, with the placeholders
-    /// `{host}` and `{port}`; if `nil`, the coordinator is asked for every read.
+    /// `{host}` and `{port}`; `nil` to send every read to the coordinator.
     package var workerConninfo: String?
-    /// Directory keys, pepper and sealing keys are derived from them.
+    /// The secret keys from which directory keys, pepper and sealing keys are derived.
     package var secrets: SecretKeys
     package var listen: String
     package var publicURL: String?
     package var threads: Int
-    /// The most connections to PostgreSQL that the process opens, all roles together.
+    /// The most connections to PostgreSQL that the process opens, for all roles together.
     package var databaseConnections: Int
-    /// How long the server continues after the signal to stop.
+    /// How long the server still accepts requests after the signal to stop.
     package var drain: Duration
     package var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
-    /// How long a replica may answer from its cache after PostgreSQL last confirmed it.
+    /// How long this process may answer from its cache after PostgreSQL last confirmed that the
+    /// cache is current.
     package var lease: Duration
-    /// PEM of a P-256 key that signs access tokens instead of the database's.
+    /// The PEM of a P-256 key that signs access tokens; `nil` to use the key in the database.
     package var signingKey: String?
     package var externalServices: ExternalServices
     package var logger: Logger
     /// `host:port` of a listener only for `/metrics`; `nil` to serve it on the service's own port.
     package var metricsListen: String?
     package var retention = Retention()
-    /// Addresses and blocks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.
+    /// The addresses and CIDR blocks of the proxies whose `X-Forwarded-For` and `X-Forwarded-Proto`
+    /// are believed.
     package var trustedProxies: [String] = []
-    /// Whether jobs leave nearly all of the time to requests while there are any.
+    /// Whether jobs run with little processor time while there are requests to answer.
     package var jobsGiveWay = true
-    /// Whether imports keep only hashes within the tighter bounds.
+    /// Whether imports accept only password hashes within the tighter limits of cost.
     package var holdsImportedHashesTightly = false
     /// Where traces are sent; `nil` if none are recorded.
     package var traces: TraceConfiguration?
@@ -78,7 +81,7 @@ package struct ServiceConfiguration: Sendable {
 package struct ReadConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
-    /// How many seconds a standby may lag.
+    /// How many seconds a standby may be behind the primary and still be asked.
     package var lag: Int
 
     package init(appConninfo: String, platformConninfo: String, lag: Int = 10) {
@@ -87,7 +90,7 @@ package struct ReadConfiguration: Sendable {
         self.lag = lag
     }
 
-    /// `nil` if no standby is set.
+    /// Creates the configuration from the settings; `nil` if they set no standby.
     init?(_ settings: Settings) {
         guard let url = settings.readDatabaseURL else { return nil }
         self.init(
@@ -108,7 +111,8 @@ extension Settings {
 }
 
 extension ServiceConfiguration {
-    /// The values of the settings, with what differs between the commands.
+    /// Creates the configuration from the settings and from the values that differ between
+    /// commands.
     init(
         _ settings: Settings, appConninfo: String, platformConninfo: String, secrets: SecretKeys,
         externalServices: ExternalServices, logger: Logger, drain: Duration

@@ -1,6 +1,6 @@
 import CBuild
 
-/// Which Gatehouse this is.
+/// The version of this program.
 package enum Version {
     package static let current = "1.0.0-rc.1"
 

@@ -4,19 +4,19 @@ import Text
 package struct APIKey: Sendable, Equatable {
     /// `grace` means that the key is active and the previous secret works too.
     package enum Status: String, Sendable, CaseIterable { case active, grace, revoked, expired }
-    /// Decides which rights the key's scopes can name.
+    /// The owner, which decides the rights that the key's scopes can name.
     package enum Owner: Sendable, Equatable {
         case platform
         case tenant(UUID)
         case user(UUID)
     }
 
-    /// A stored secret: its hash and the parts that are shown.
+    /// A stored secret: its hash, and the parts of the secret that pages show.
     package struct Secret: Sendable, Equatable {
         package var hash: [UInt8]
-        /// The first 12 characters; shown to find a key.
+        /// The first 12 characters of the secret, shown so that people can find the key.
         package var prefix: String
-        /// The last 4 characters; shown to tell keys apart.
+        /// The last 4 characters of the secret, shown so that people can tell keys apart.
         package var last4: String
 
         package init(hash: [UInt8], prefix: String, last4: String) {
@@ -30,7 +30,7 @@ package struct APIKey: Sendable, Equatable {
     package struct Previous: Sendable, Equatable {
         /// The secret, which works until `until` in addition to the current one.
         package var secret: Secret
-        /// Exclusive.
+        /// The end of the grace period: at this time itself the secret no longer works.
         package var until: Timestamp
         /// The last use of this secret after the rotation; `nil` if there was none.
         package var lastUsedAt: Timestamp?
@@ -47,19 +47,21 @@ package struct APIKey: Sendable, Equatable {
         }
     }
 
-    /// Stays the same when the secret rotates.
+    /// The key's id, which stays the same when the secret rotates.
     package var id: UUID
     package var tenantID: UUID?
-    /// The key of a user ends with that user's access.
+    /// The owner. A user's key stops working when the user is suspended or deleted.
     package var owner: Owner
     package var name: String
-    /// Part of the secret's prefix, `gate_live_` or `gate_test_`.
+    /// Whether the key is for live or for test use; the secret begins with `gate_live_` or
+    /// `gate_test_`.
     package var environment: APIKeySecret.Environment
     /// The current secret; it works as long as the key is active.
     package var current: Secret
-    /// `nil` if the key was never rotated, or if the grace period was cut short.
+    /// The secret from before the last rotation; `nil` if the key was never rotated, or if its
+    /// grace period was ended early.
     package var previous: Previous?
-    /// Management scopes and the tenant's own catalogue.
+    /// The key's scopes: management scopes, and scopes of the tenant's own catalogue.
     package var scopes: [String]
     /// Addresses and CIDR blocks; if empty, any address may use the key.
     package var allowedIPs: [String]
@@ -67,7 +69,8 @@ package struct APIKey: Sendable, Equatable {
     package var allowedOrigins: [String]
     package var ratePerMinute: Int?
     package var note: String?
-    /// Not read back from storage; see `APIKeyRow.createdByID`.
+    /// The id of whoever created the key. It is not read back from storage; see
+    /// `APIKeyRow.createdByID`.
     package var createdBy: UUID?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
@@ -76,8 +79,9 @@ package struct APIKey: Sendable, Equatable {
     package var revocationReason: String?
     /// When the owning user was deleted. The key counts as revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
-    /// Whether its scopes date from before the rule that only those who cover an admin may give a
-    /// scope that leads to one. Giving the scopes again clears it.
+    /// Whether the key got its scopes before this rule existed: only a caller with all rights of an
+    /// admin may give a scope that leads to an admin's rights. Giving the scopes again sets it to
+    /// false.
     package var isGivenBefore = false
     /// The key whose rate limit counter this one shares; `nil` if it has its own.
     package var limitSharedWith: UUID?
@@ -85,7 +89,7 @@ package struct APIKey: Sendable, Equatable {
     /// The address of the last recorded use; `nil` if never used.
     package var lastUsedIP: String?
 
-    /// Defaults describe an unused key without bounds.
+    /// Creates the value; the defaults describe an unused key without bounds.
     package init(
         id: UUID, tenantID: UUID?, owner: Owner, name: String,
         environment: APIKeySecret.Environment, current: Secret, previous: Previous? = nil,
@@ -124,12 +128,13 @@ package struct APIKey: Sendable, Equatable {
 
     package var isRevoked: Bool { revokedAt != nil || ownerDeletedAt != nil }
 
-    /// Whether a scope leads to the rights of an admin by design.
+    /// Whether at least one scope leads to the rights of an admin by design
+    /// (`ManagementScope.isAdminEquivalent`).
     package var leads: Bool {
         scopes.contains { ManagementScope(named: $0)?.isAdminEquivalent ?? false }
     }
 
-    /// The previous secret, while it still works.
+    /// The previous secret; `nil` if there is none, or if it no longer works.
     package func livePrevious(at now: Timestamp) -> Previous? {
         !isRevoked ? previous.flatMap { now < $0.until ? $0 : nil } : nil
     }
@@ -141,15 +146,15 @@ package enum APIKeyRotation {
     package static let graces: ClosedRange<Int64> = 0...(7 * 86_400)
 
     package enum Failure: Error, Sendable, Equatable {
-        /// A new secret does not reactivate a revoked or expired key.
+        /// The key is revoked or expired; a new secret does not reactivate it.
         case notLive
         case graceOutOfRange
         /// There is no previous secret that still works.
         case nothingInGrace
     }
 
-    /// The new secret is valid at once. The current one becomes the previous one, and an older
-    /// previous one ends.
+    /// Replaces the current secret with `secret`, which works at once. The replaced one becomes the
+    /// previous secret for `grace` seconds, and an older previous secret stops working.
     package static func rotate(
         _ key: APIKey, to secret: APIKey.Secret, grace: Int64, now: Timestamp
     ) throws(Failure) -> APIKey {
@@ -163,7 +168,7 @@ package enum APIKeyRotation {
         return next
     }
 
-    /// Ends the previous secret now.
+    /// Ends the grace period now: the previous secret stops working.
     package static func cut(_ key: APIKey, now: Timestamp) throws(Failure) -> APIKey {
         guard key.livePrevious(at: now) != nil else { throw .nothingInGrace }
         var next = key
@@ -171,7 +176,8 @@ package enum APIKeyRotation {
         return next
     }
 
-    /// Makes the previous secret, while it still works, the current one again. The new one ends.
+    /// Makes the previous secret the current one again. The newer secret stops working. Throws if
+    /// the previous secret no longer works.
     package static func rollBack(_ key: APIKey, now: Timestamp) throws(Failure) -> APIKey {
         try checkLive(key, now)
         guard let previous = key.livePrevious(at: now) else { throw .nothingInGrace }
@@ -201,14 +207,14 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
     case scopeMissing = "scope_missing"
     case rateLimited = "rate_limited"
 
-    /// The state of a key, its tenant and its owner. The caller has matched scopes, address ranges
-    /// and origins.
+    /// The state of a key, its tenant and its owner, and how the request compares with the key's
+    /// scopes, address ranges and origins, which the caller has already matched.
     package struct Facts: Sendable {
         /// Which secret was presented. Uses of the previous one are counted separately.
         package enum Secret: Sendable {
             case current
-            /// The secret from before the last rotation, with the end of its grace; nil if it had
-            /// none.
+            /// The secret from before the last rotation, with the end of its grace period; `nil` if
+            /// there is no grace period.
             case previous(until: Timestamp?)
         }
 
@@ -235,7 +241,8 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
         package init() {}
     }
 
-    /// If `facts` is nil, there is no such key. A previous secret after its grace is `unknown`.
+    /// Returns the verdict for a presented key. It is `unknown` if `facts` is nil (there is no such
+    /// key), and for a previous secret after its grace period.
     package static func of(_ facts: Facts?, now: Timestamp) -> APIKeyVerdict {
         guard let facts else { return .unknown }
         if case .previous(let end) = facts.secret, end.map({ $0 <= now }) ?? true {

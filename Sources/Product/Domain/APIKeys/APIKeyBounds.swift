@@ -1,9 +1,9 @@
 import Text
 
-/// The bounds of a key: scopes, expiry, addresses, origins and rate. A key cannot give more than it
-/// has to another key, or to itself.
+/// The bounds of a key: its scopes, expiry, addresses, origins and rate. A key cannot give another
+/// key, or itself, wider bounds than it has.
 package struct APIKeyBounds: Sendable, Equatable {
-    /// A bound by its name on the wire.
+    /// One kind of bound; the raw value is its name in the wire format.
     package enum Part: String, Sendable, CaseIterable {
         case scopes
         case expiry = "expires_at"
@@ -12,18 +12,19 @@ package struct APIKeyBounds: Sendable, Equatable {
         case limit = "rate_limit"
     }
 
-    /// Management scopes and the tenant's own catalogue.
+    /// The key's scopes: management scopes, and scopes of the tenant's own catalogue.
     package var scopes: [String]
     /// `nil` if the key never expires.
     package var expiresAt: Timestamp?
     /// Addresses and CIDR blocks; if empty, any address may use the key.
     package var allowedIPs: [String]
-    /// If empty, any page may use the key.
+    /// Origin patterns; if empty, any page may use the key.
     package var allowedOrigins: [String]
     /// Uses per minute; `nil` if there is no limit.
     package var ratePerMinute: Int?
 
-    /// Empty arrays and nil mean that there is no bound, except for scopes.
+    /// Creates the bounds. An empty array or nil means that there is no such bound; but without
+    /// scopes the key has no rights.
     package init(
         scopes: [String], expiresAt: Timestamp?, allowedIPs: [String], allowedOrigins: [String],
         ratePerMinute: Int?
@@ -35,16 +36,16 @@ package struct APIKeyBounds: Sendable, Equatable {
         self.ratePerMinute = ratePerMinute
     }
 
-    /// The parts of the bounds that decide which keys this one may create.
+    /// The parts of these bounds that limit which keys this key may create.
     package var limits: Principal.KeyLimits {
         Principal.KeyLimits(
             isBound: !allowedIPs.isEmpty || !allowedOrigins.isEmpty || ratePerMinute != nil,
             expiresAt: expiresAt)
     }
 
-    /// The parts in which `other` exceeds these bounds. Scopes of a tenant's catalogue give no
-    /// rights at `/v1`, so they do not count unless the key itself is being widened
-    /// (`countsCatalogue`).
+    /// Returns the parts in which `other` is wider than these bounds. Scopes of a tenant's
+    /// catalogue give no rights at `/v1`, so they count only with `countsCatalogue`: when the key
+    /// itself is widened.
     package func exceeded(by other: APIKeyBounds, countsCatalogue: Bool = false) -> [Part] {
         Part.allCases.filter { part in
             switch part {
@@ -64,14 +65,14 @@ package struct APIKeyBounds: Sendable, Equatable {
         }
     }
 
-    /// A nil value is unbounded.
+    /// Whether `other` is at most `own`; nil means without limit.
     private static func covers<Value: Comparable>(_ own: Value?, _ other: Value?) -> Bool {
         guard let own else { return true }
         return other.map { $0 <= own } ?? false
     }
 
-    /// Each block must lie within one of the own blocks; several blocks that only together cover it
-    /// do not count.
+    /// Whether every block of `others` lies within a single block of this key. A block that only
+    /// several own blocks together cover does not count.
     private func covers(ips others: [String]) -> Bool {
         if allowedIPs.isEmpty { return true }
         let own = allowedIPs.compactMap { IPRange($0) }
@@ -96,14 +97,15 @@ package struct APIKeyBounds: Sendable, Equatable {
 }
 
 extension APIKeyBounds {
-    /// Whether the ranges contain the address; true if there are none.
+    /// Whether the key's address ranges contain the address; true if the key has no ranges.
     package func allows(ip text: String) -> Bool {
         guard !allowedIPs.isEmpty else { return true }
         guard let address = IPAddress(text) else { return false }
         return allowedIPs.contains { IPRange($0)?.contains(address) ?? false }
     }
 
-    /// Whether the origins match what a browser sent; true if there are none.
+    /// Whether the key's origins match the `Origin` that a browser sent; true if the key has no
+    /// origins.
     package func allows(origin text: String) -> Bool {
         guard !allowedOrigins.isEmpty else { return true }
         return allowedOrigins.contains {
@@ -128,7 +130,7 @@ extension APIKey {
         }
     }
 
-    /// The key whose rate limit counter the keys that this one creates share; `nil` if they have
-    /// their own.
+    /// The id of the key whose rate limit counter is shared by the keys that this key creates;
+    /// `nil` if each of them has its own.
     package var sharedLimit: UUID? { ratePerMinute == nil ? nil : limitSharedWith ?? id }
 }

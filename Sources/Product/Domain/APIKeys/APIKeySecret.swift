@@ -1,10 +1,10 @@
-/// The form of a key: `gate_(live|test)_`, 6 digits of the tenant's locator, 30 random ones and a
-/// checksum of 6.
+/// The text of an API key: `gate_live_` or `gate_test_`, then base62 digits: 6 for the tenant's
+/// locator, 30 random ones, and 6 for a checksum.
 package struct APIKeySecret: Sendable, Equatable {
-    /// The part of the prefix after `gate_`.
+    /// Live or test: the word after `gate_` in the key.
     package enum Environment: String, Sendable, CaseIterable { case live, test }
 
-    /// The locator of the platform's own keys.
+    /// The locator in the keys that belong to the platform instead of a tenant.
     package static let platformLocator = "000000"
     /// The number of random base62 digits: about 178 bits.
     package static let randomLength = 30
@@ -12,12 +12,13 @@ package struct APIKeySecret: Sendable, Equatable {
 
     /// The whole secret. It is shown once, and never stored or logged.
     package let text: String
-    /// Read from the text's prefix.
+    /// Live or test, as read from the start of the text.
     package let environment: Environment
-    /// Six base62 digits that find the tenant.
+    /// Six base62 digits by which the tenant is found.
     package let locator: String
 
-    /// Parses a presented text. Returns nil for a typo or a random string, without any query.
+    /// Parses a presented text. Returns nil if the form or the checksum is wrong, so that a typo or
+    /// a random text costs no database query.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         let read = bytes.withUnsafeBufferPointer { Self(bytes: $0) }
@@ -41,7 +42,7 @@ package struct APIKeySecret: Sendable, Equatable {
         locator = String(decoding: bytes[10..<16], as: UTF8.self)
     }
 
-    /// Makes a new key. `random` must be 30 base62 digits and the locator 6; otherwise returns nil.
+    /// Makes a new key. Returns nil unless `random` is 30 base62 digits and `locator` is 6.
     package static func make(
         environment: Environment, locator: String, random: [UInt8]
     ) -> APIKeySecret? {
@@ -61,7 +62,7 @@ package struct APIKeySecret: Sendable, Equatable {
     package var last4: String { String(decoding: text.utf8.suffix(4), as: UTF8.self) }
 }
 
-/// The digits `0-9A-Za-z`, and a checksum written in them.
+/// Base62: random texts of the digits `0-9A-Za-z`, and a checksum that is written in them.
 package enum Base62 {
     private static let digits = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
@@ -71,19 +72,20 @@ package enum Base62 {
             || (0x61...0x7A).contains(byte)
     }
 
-    /// `count` digits, each equally likely.
+    /// Returns `count` random digits in ASCII, each equally likely.
     package static func random(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in digits[Int.random(in: 0..<62, using: &generator)] }
     }
 
-    /// The same as text, for references and slugs, and with 22 or more digits (128 bits) for
-    /// secrets.
+    /// Returns `count` random digits as a text. A secret needs at least 22 (about 131 bits);
+    /// references and slugs need fewer.
     package static func randomText(_ count: Int) -> String {
         String(decoding: random(count), as: UTF8.self)
     }
 
-    /// The CRC-32 of `bytes` in six digits, most significant digit first, padded with `0`.
+    /// Returns the CRC-32 of `bytes` as six base62 digits, most significant digit first, padded
+    /// with `0`.
     package static func checksum(of bytes: some Collection<UInt8>) -> [UInt8] {
         var rest = crc32(bytes)
         var out = [UInt8](repeating: digits[0], count: 6)
@@ -94,7 +96,7 @@ package enum Base62 {
         return out
     }
 
-    /// CRC-32 (IEEE 802.3), the same as zlib's.
+    /// Returns the CRC-32 (IEEE 802.3) of `bytes`, the same as zlib's.
     package static func crc32(_ bytes: some Collection<UInt8>) -> UInt32 {
         let table = crcTable
         var value: UInt32 = 0xFFFF_FFFF

@@ -1,4 +1,5 @@
-/// The kind of change in an audit row: the noun of its target and a past participle.
+/// The kind of change that an audit row records. The raw value is the changed thing and a past
+/// participle, such as `api_key.created`.
 package enum AuditAction: String, Sendable, CaseIterable {
     case apiKeyCreated = "api_key.created"
     case apiKeyCut = "api_key.cut"
@@ -143,10 +144,10 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case userSuspended = "user.suspended"
     case userUpdated = "user.updated"
 
-    /// Which cached answers become stale before the change returns.
+    /// Which cached answers are discarded before the request that makes the change is answered.
     package enum Invalidation: Sendable {
-        /// The action changes nothing that is cached, or creates what was never cached: only active
-        /// keys, users and tenants are cached.
+        /// No answers: the action changes nothing that is cached. Creating something also counts
+        /// here, since only active keys, users and tenants are cached.
         case nothing
         /// Answers that depend on the target.
         case target

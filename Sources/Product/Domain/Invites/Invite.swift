@@ -1,35 +1,37 @@
 import Text
 
-/// An invitation to one address. Its status follows from its times and the clock.
+/// An invitation of one email address to a tenant. Its status is not stored; it follows from the
+/// times below and the clock.
 package struct Invite: Sendable, Equatable {
     /// Raw values are those of the wire format.
     package enum Status: String, Sendable, CaseIterable { case pending, accepted, revoked, expired }
-    /// With `link` the inviter gets the link and hands it over.
+    /// How the invite reaches the person: by mail from this service, or as a link that the inviter
+    /// gets and hands over.
     package enum Delivery: String, Sendable, CaseIterable { case mail, link }
-    /// The delivery of an invite's last mail. `sent` means that the mail server accepted it, and
-    /// that no report since has said that it bounced.
+    /// The state of the last mail of an invite. `sent` means that the mail server accepted it and
+    /// that no bounce has been reported since.
     package enum DeliveryStatus: String, Sendable, CaseIterable {
         case queued, sent, refused, bounced
     }
 
-    /// Lifetimes in seconds.
+    /// The lifetime of a new invite, in seconds, if the inviter names none.
     package static let defaultLifetime: Int64 = 7 * 86_400
     package static let lifetimes: ClosedRange<Int64> = 300...(90 * 86_400)
 
-    /// Stays the same when the token is renewed.
+    /// The invite's id, which stays the same when its token is renewed.
     package var id: UUID
     package var tenantID: UUID
     package var email: Email
-    /// The role that the acceptance gives, limited by what the inviter may still give.
+    /// The role of the user who accepts, limited to what the inviter may still give at that time.
     package var role: UserRole
-    /// Exclusive.
+    /// The expiry: at this time itself the invite is no longer valid.
     package var expiresAt: Timestamp
     /// The inviter's text in the mail; `nil` if there is none.
     package var message: String?
     package var delivery: Delivery
     package var revokedAt: Timestamp?
     package var acceptedAt: Timestamp?
-    /// The user that the acceptance led to; nil unless accepted.
+    /// The user who accepted the invite; `nil` unless it was accepted.
     package var acceptedUserID: UUID?
 
     package init(

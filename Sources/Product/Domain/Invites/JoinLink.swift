@@ -1,7 +1,7 @@
 import Text
 
-/// An operator's permission for many people to join a tenant as members. Its status follows from
-/// its times, its uses and the clock.
+/// A link with which many people may join a tenant as members. Its status is not stored; it follows
+/// from its times, its uses and the clock.
 package struct JoinLink: Sendable, Equatable {
     /// Raw values are those of the wire format.
     package enum Status: String, Sendable, CaseIterable {
@@ -9,7 +9,7 @@ package struct JoinLink: Sendable, Equatable {
         case usedUp = "used_up"
     }
 
-    /// How many users a link may admit.
+    /// The allowed values of `maxUses`: how many users a link may admit.
     package static let places: ClosedRange<Int> = 1...10_000
     package static let defaultPlaces = 100
     /// How many links of one tenant may be live at a time.
@@ -17,12 +17,12 @@ package struct JoinLink: Sendable, Equatable {
 
     package var id: UUID
     package var tenantID: UUID
-    /// A-labels; if empty, every domain is admitted.
+    /// The email domains (A-labels) whose people may use the link; if empty, every domain may.
     package var domains: [String]
     package var maxUses: Int
     /// The number of users that the link has created.
     package var uses: Int
-    /// Exclusive.
+    /// The expiry: at this time itself the link is no longer valid.
     package var expiresAt: Timestamp
     package var revokedAt: Timestamp?
 
@@ -47,20 +47,21 @@ package struct JoinLink: Sendable, Equatable {
         return uses < maxUses ? .active : .usedUp
     }
 
-    /// Whether people of this domain (an A-label) may use the link.
+    /// Whether people with an address at this domain (an A-label) may use the link.
     package func takes(domain: String) -> Bool {
         domains.isEmpty || domains.contains { sameBytes($0, domain) }
     }
 }
 
-/// A join link, and whether its maker may still invite.
+/// A join link, and whether the person who made it may still invite.
 package struct JoinLinkFacts: Sendable, Equatable {
     /// The link as stored; it may be expired, revoked or used up.
     package var link: JoinLink
-    /// Whether its maker may still invite members; otherwise the link counts as revoked.
+    /// Whether the person who made the link may still invite members; if not, the link counts as
+    /// revoked.
     package var makerMayInvite: Bool
 
-    /// The default describes the link of an API key.
+    /// Creates the facts; the default fits a link that an API key made.
     package init(link: JoinLink, makerMayInvite: Bool = true) {
         self.link = link
         self.makerMayInvite = makerMayInvite

@@ -38,7 +38,8 @@ package struct LogoFault: Error {
 /// the picture (texts, times, profiles, animation) are left out.
 enum PNGLogo {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// The allowed width and height in pixels: a few bytes may unpack to very many.
+    /// The allowed width and height in pixels. They are limited because a few compressed bytes may
+    /// expand to a very large image.
     private static let side = 1...1024
 
     static func content(of upload: [UInt8]) throws(LogoFault) -> [UInt8] {
@@ -65,7 +66,7 @@ enum PNGLogo {
         return made
     }
 
-    /// The name, the data and all bytes of the next chunk.
+    /// Removes the next chunk from `rest` and returns its name, its data and all its bytes.
     private static func chunk(
         _ rest: inout ArraySlice<UInt8>
     ) throws(LogoFault) -> (String, ArraySlice<UInt8>, ArraySlice<UInt8>) {

@@ -1,5 +1,5 @@
-/// An SVG image as a logo: shapes with plain attributes, rewritten. Nothing in it may run, load,
-/// link or style: no script, no reference, no entity, no foreign element.
+/// An SVG image as a logo, rewritten so that only shapes with plain attributes remain. It may not
+/// contain a script, a style, a link, a reference, an entity or a foreign element.
 enum SVGLogo {
     private static let elements: Set<String> = [
         "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon",
@@ -10,8 +10,8 @@ enum SVGLogo {
         "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "stroke-dasharray",
         "stroke-dashoffset", "fill-rule", "clip-rule", "opacity", "fill-opacity", "stroke-opacity",
     ]
-    /// Attributes that have no effect unless something refers to them. They are left out instead of
-    /// refused.
+    /// Attributes that have no effect on the picture unless something refers to them. They are left
+    /// out; other unknown attributes make the upload fail.
     private static let idle: Set<String> = ["id", "version", "baseProfile", "xml:space", "role"]
     private static let namespace = "http://www.w3.org/2000/svg"
     private static let depth = 32
@@ -67,8 +67,8 @@ enum SVGLogo {
         return text
     }
 
-    /// Whether the value has only numbers, names, colours and calls such as `rotate(45 8 8)`, but
-    /// no `url(…)`.
+    /// Whether the attribute's value contains only numbers, names, colours and calls such as
+    /// `rotate(45 8 8)`; a value with `url(…)` is not plain.
     private static func isPlain(_ value: String) -> Bool {
         let allowed = value.utf8.allSatisfy {
             switch $0 {
@@ -94,7 +94,7 @@ struct SVGTag {
 }
 
 /// Reads the tags of an SVG file one by one. It accepts the part of XML 1.0 that drawing programs
-/// write: a declaration at the start and comments are skipped; a document type, an entity, a
+/// write. A declaration at the start and comments are skipped. A document type, an entity, a
 /// processing instruction, CDATA and text are refused.
 struct SVGReader {
     private let bytes: [UInt8]
@@ -129,13 +129,13 @@ struct SVGReader {
         }
     }
 
-    /// Only space and comments may follow the root element.
+    /// Checks that only white space and comments follow the root element; throws otherwise.
     mutating func end() throws(LogoFault) {
         try skip()
         guard at == bytes.count else { throw LogoFault("has something behind its end") }
     }
 
-    /// Skips space, comments, and a declaration at the very beginning.
+    /// Skips white space, comments, and an XML declaration at the very beginning.
     private mutating func skip() throws(LogoFault) {
         if at == 0, take("<?xml ") { try pass("?>") }
         while true {
@@ -165,7 +165,7 @@ struct SVGReader {
         return true
     }
 
-    /// A name of letters, digits, `-` and `:`.
+    /// Reads a name of letters, digits, `-` and `:`.
     private mutating func name() throws(LogoFault) -> String {
         let start = at
         while at < bytes.count {

@@ -6,8 +6,8 @@ package enum Operator {
 
     package enum Status: String, Sendable, CaseIterable { case pending, active, suspended }
 
-    /// Whether the role may change; false for the last owner of a scope. `owners` is the number of
-    /// active owners of that scope.
+    /// Whether an operator with `role` may get the role `next` (nil to be removed). False if that
+    /// would take away the last owner of the platform or tenant, which has `owners` active owners.
     package static func mayLeave(_ role: Role, becoming next: Role?, owners: Int) -> Bool {
         role != .owner || next == .owner || owners > 1
     }
@@ -19,7 +19,7 @@ package enum Passkey {
     package static let most = 20
     /// Seconds within which a challenge must be answered.
     package static let challengeSeconds: Int64 = 300
-    /// The most challenges of one session that wait at the same time: one for each open page.
+    /// The most unanswered challenges of one session at the same time: one for each open page.
     package static let mostChallenges = 8
 
     /// What a challenge is for; it is not valid for any other purpose.
@@ -30,29 +30,30 @@ package enum Passkey {
     }
 }
 
-/// A method that proves, within a session, that its operator is present.
+/// A method by which an operator proves, in a running session, to be present (a step-up).
 package enum StepUpMethod: String, Sendable, CaseIterable {
     case passkey, totp, password, provider
 }
 
-/// What an operator can do who has none of the methods for a step-up.
+/// What an operator can do who has none of the methods of `StepUpMethod`.
 package enum StepUpRemedy: String, Sendable, CaseIterable {
-    /// Set up a password or a passkey now, which the sign-in link permits.
+    /// Set up a password or a passkey now; the session began with a sign-in link, which permits
+    /// this.
     case setUp = "set_up"
     /// `POST /v1/session/link` mails a new link to the operator's own address.
     case mailLink = "mail_link"
-    /// Sign out and sign in again at the provider, which loses nothing.
+    /// Sign out, then sign in again at the provider; no data is lost.
     case signInAgain = "sign_in_again"
     /// Have the server's administrator run `gatehouse operator reset`.
     case operatorReset = "operator_reset"
 }
 
-/// How a console session began, or was last stepped up.
+/// The method by which a console session began or was last stepped up.
 package enum SignInMethod: String, Sendable, CaseIterable {
     case password, totp
     case recoveryCode = "recovery_code"
     case passkey, provider, link
-    /// At the provider, which reported a second factor.
+    /// A sign-in at a provider that reported that a second factor was used.
     case providerMFA = "provider_mfa"
 
     /// Whether the method is a second factor that counts for a step-up; a recovery code does not.

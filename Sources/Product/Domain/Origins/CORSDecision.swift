@@ -1,14 +1,14 @@
-/// The outcome for one request: what the middleware does and what `cors/evaluate` shows.
+/// The CORS decision about one request. The middleware applies it, and `cors/evaluate` shows it.
 package struct CORSDecision: Sendable, Equatable {
     package enum Rule: String, Sendable {
         /// The request has no `Origin`.
         case absent
-        /// The service's own pages.
+        /// The origin is the service's own: one of its pages.
         case own
         case exact
         case wildcard
         case devOrigins = "dev_origins"
-        /// A public document, without credentials.
+        /// The resource is public: every origin may read it, without credentials.
         case publicDocument = "public"
         case none
     }
@@ -33,9 +33,9 @@ package struct CORSDecision: Sendable, Equatable {
 
     /// A response field that the decision requires.
     package struct Header: Sendable, Equatable {
-        /// In lower case.
+        /// The field's name in lower case.
         package var name: String
-        /// ASCII, without line breaks.
+        /// The field's value: ASCII without line breaks.
         package var value: String
 
         init(_ name: String, _ value: String) {
@@ -44,30 +44,33 @@ package struct CORSDecision: Sendable, Equatable {
         }
     }
 
-    /// False if the browser may not read the response.
+    /// Whether the browser may let the page read the response.
     package var allowed: Bool
     package var rule: Rule
     package var reason: Reason
-    /// If set, the response is sent at once: 204 (a preflight) without a body, otherwise a problem
-    /// (400, 403). If nil, the request continues to its route.
+    /// The status of a response that is sent at once: 204 without a body for a preflight, otherwise
+    /// 400 or 403 with a problem. If nil, the request continues to its route.
     package var status: Int?
-    /// Fields for every response, including errors. `vary` must be appended to an existing one.
+    /// Header fields to add to the response, even if it is an error. `vary` is appended to an
+    /// existing `vary`.
     package var headers: [Header]
 
-    /// The value of a field; `name` is in lower case. `nil` if the decision sets no such field.
+    /// Returns the value of the field `name` (in lower case); `nil` if the decision sets no such
+    /// field.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 }
 
-/// The parts of a request that decide about its origin.
+/// The parts of a request on which the CORS decision depends.
 package struct CORSRequest: Sendable {
     /// The value of each `Origin` field, without surrounding white space.
     package var origins: [[UInt8]]
     package var method: String
-    /// `Access-Control-Request-Method`; makes an OPTIONS a preflight.
+    /// The value of `Access-Control-Request-Method`. If it is set, an OPTIONS request is a
+    /// preflight.
     package var requestMethod: String?
-    /// `Access-Control-Request-Headers`; several fields are joined with commas.
+    /// The value of `Access-Control-Request-Headers`; several such fields are joined with commas.
     package var requestHeaders: String?
     /// Whether `Access-Control-Request-Private-Network: true` was sent.
     package var asksPrivateNetwork: Bool

@@ -1,7 +1,7 @@
 import Text
 
-/// Decides which origins may call, from the rows for one request and the service's own origins. It
-/// is pure, and used for live requests as well as for `cors/evaluate`.
+/// Decides which origins may call, from the stored entries for one request and the service's own
+/// origins. It reads no database and no clock, and serves both live requests and `cors/evaluate`.
 package struct CORSPolicy: Sendable {
     private let own: Set<String>
     private let exact: [String: [CORSRow]]
@@ -10,8 +10,9 @@ package struct CORSPolicy: Sendable {
     private let privateNetwork: Bool
     private let isSuspended: Bool
 
-    /// `own` are canonical origins. `devOrigins` and `privateNetwork` are the tenant's settings.
-    /// The lists of a suspended tenant do not count.
+    /// Creates the policy. `own` are the service's origins in canonical form; `devOrigins` and
+    /// `privateNetwork` are settings of the tenant. If the tenant is suspended, `rows` do not
+    /// count.
     package init(
         own: [String], rows: [CORSRow], devOrigins: Bool = false, privateNetwork: Bool = false,
         isSuspended: Bool = false
@@ -58,7 +59,7 @@ package struct CORSPolicy: Sendable {
         return allow(request, match)
     }
 
-    /// The decision for a public document: any origin, no credentials.
+    /// Returns the decision for a public document: any origin may read it, without credentials.
     package static func publicDocument(_ request: CORSRequest) -> CORSDecision {
         var decision = answer(
             request, request.origins.isEmpty ? .absent : .publicDocument,
@@ -72,7 +73,7 @@ package struct CORSPolicy: Sendable {
         return decision
     }
 
-    /// The rule that matched, and the stored origin for the response field.
+    /// The rule that matched, and the origin to write into `Access-Control-Allow-Origin`.
     private struct Match {
         var rule: CORSDecision.Rule
         var echo: String
@@ -161,7 +162,8 @@ package struct CORSPolicy: Sendable {
         match.mayCarryCredentials && request.profile.mayUseCookies
     }
 
-    /// The route's methods, and those that the server adds to each route.
+    /// Returns the route's methods together with those that the server adds: OPTIONS always, and
+    /// HEAD if there is GET.
     private static func methods(of route: [String]) -> [String] {
         var methods = route
         for (extra, given) in [("HEAD", route.contains("GET")), ("OPTIONS", true)]
@@ -171,7 +173,7 @@ package struct CORSPolicy: Sendable {
         return methods
     }
 
-    /// The names in a comma-separated list, in lower case.
+    /// Returns the names in a comma-separated list, in lower case.
     private static func asked(_ list: String?) -> [[UInt8]] {
         (list ?? "").utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
             let name = ASCII.lower(part.filter { $0 != 0x20 && $0 != 0x09 })
@@ -180,16 +182,17 @@ package struct CORSPolicy: Sendable {
     }
 }
 
-/// What the clients of a path send: the headers that a preflight may request, and whether cookies
-/// are part of the contract.
+/// What the clients of one path send: the header fields that a preflight may request, and whether
+/// requests may carry cookies.
 package struct CORSProfile: Sendable, Equatable {
-    /// `/v1` and the console: bearer credentials, and no cookies across origins.
+    /// The profile of `/v1` and the console: bearer credentials, and no cookies across origins.
     package static let management = CORSProfile()
 
-    /// Names in lower case, in addition to those that every client may send.
+    /// The names, in lower case, of allowed request fields beyond those that every client may send.
     private let additions: [String]
     package let mayUseCookies: Bool
-    /// Names of the cookies that the client sets; a request with one of them has credentials.
+    /// The names of the cookies that the client's API sets. A request with one of them counts as
+    /// one with credentials.
     package let cookies: [String]
 
     private init() {
@@ -198,17 +201,19 @@ package struct CORSProfile: Sendable, Equatable {
         cookies = []
     }
 
-    /// The profile of a client contract. `cookies` are all cookie names that it sets.
+    /// Creates the profile of a client's API. `additions` are further allowed request fields, and
+    /// `cookies` are all names of cookies that the API sets.
     package init(client additions: [String], cookies: [String] = []) {
         self.additions = additions
         mayUseCookies = true
         self.cookies = cookies
     }
 
-    /// Names, in lower case, of the fields that hold a credential. If one is present, cookies do
-    /// not count.
+    /// The names, in lower case, of the request fields that hold a credential. If a request has one
+    /// of them, its cookies do not count.
     package static let credentialFields = ["authorization"] + credentialHeaders
-    /// The fields without `Authorization`, whose value has a scheme.
+    /// The credential fields other than `Authorization`; their value is the credential itself,
+    /// without a scheme.
     package static let credentialHeaders = [
         "x-api-key", "x-immich-user-token", "x-immich-session-token",
     ]
@@ -217,14 +222,16 @@ package struct CORSProfile: Sendable, Equatable {
         "x-request-id, x-immich-cid, retry-after, etag, location, link, www-authenticate, "
         + "ratelimit-limit, ratelimit-remaining, ratelimit-reset, x-gatehouse-position"
 
-    /// The methods for an unknown route: the union of all, so that the page sees the 404 that
-    /// follows.
+    /// The methods that are allowed for an unknown route: all, so that the preflight passes and the
+    /// page sees the 404 that follows.
     static let allMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
-    /// In seconds. It is short, because a cached preflight hides a removed origin from the page.
+    /// How long a browser may cache a preflight, in seconds. It is short because a page does not
+    /// notice a removed origin until then.
     static let maxAge = 600
 
-    /// Names in lower case. `*` does not cover `Authorization`, so each name is listed.
+    /// The names, in lower case, of all allowed request fields. Each is listed, because `*` does
+    /// not include `Authorization`.
     package var allowedHeaders: [String] { Self.base + additions }
 
     private static let base = [
@@ -234,12 +241,13 @@ package struct CORSProfile: Sendable, Equatable {
     ]
 }
 
-/// One entry of an allow list, a tenant's or the platform's.
+/// One entry of the list of allowed origins of a tenant or of the platform.
 package struct CORSRow: Sendable, Equatable {
     package var origin: Origin
-    /// The row's setting. Whether cookies are allowed also depends on the origin and the profile.
+    /// Whether the entry permits cookies. Whether they are allowed also depends on the origin and
+    /// the profile.
     package var credentials: Bool
-    /// Exclusive; `nil` if the entry stays until it is removed.
+    /// The expiry, exclusive; `nil` if the entry stays until it is removed.
     package var expiresAt: Timestamp?
     /// Whether the entry counts. A wildcard counts only while the tenant's domain is verified.
     package var isEnabled: Bool

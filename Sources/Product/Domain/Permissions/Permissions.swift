@@ -2,15 +2,15 @@ import Text
 
 package enum Permission: Sendable, Equatable {
     case allowed
-    /// `missing` names the scope or the right, for the problem's detail.
+    /// The principal lacks a right. `missing` names the scope or right, for the problem's detail.
     case forbidden(missing: String)
     /// The object belongs to another tenant and is hidden from this principal.
     case notFound
 }
 
-/// The object of an action, as far as rights depend on it.
+/// The object of an action: those of its properties on which rights depend.
 package struct PermissionTarget: Sendable, Equatable {
-    /// The object's owner: a user, or the actor of an audit event.
+    /// The owner of the object: its user, or for an audit event the one who acted.
     package var ownerID: UUID?
     /// The role to give, or the role of the affected person.
     package var role: UserRole?
@@ -24,7 +24,7 @@ package struct PermissionTarget: Sendable, Equatable {
 }
 
 package enum Permissions {
-    /// Whether `principal` has the right in `tenant`; nil is the platform.
+    /// Returns whether `principal` has the right in `tenant`; nil stands for the platform.
     package static func permits(
         _ principal: Principal, _ right: Right, in tenant: UUID?,
         target: PermissionTarget = PermissionTarget()
@@ -56,7 +56,7 @@ package enum Permissions {
         return isAllowed ? .allowed : .forbidden(missing: right.rawValue)
     }
 
-    /// The one person to whose objects the right is limited; `nil` if it is not limited.
+    /// Returns the user to whose own objects the right is limited; `nil` if it is not limited.
     package static func bound(_ principal: Principal, _ right: Right) -> UUID? {
         guard let column = principal.column, PermissionTable.reach(column, right) == .own else {
             return nil
@@ -64,8 +64,8 @@ package enum Permissions {
         return principal.selfID
     }
 
-    /// The rights that this principal has in its own scope, including those only over its own
-    /// objects.
+    /// Returns the names of the rights that this principal has at its own tenant or the platform,
+    /// including rights that cover only its own objects.
     package static func rights(_ principal: Principal) -> [String] {
         Right.allCases.filter {
             permits(principal, $0, in: principal.tenantID) == .allowed
@@ -75,17 +75,17 @@ package enum Permissions {
         }.map(\.rawValue)
     }
 
-    /// The widest role that this principal may give to a user, or may act on if the act gives or
-    /// moves control (role, address, sign-ins, password, restoring). The principal must have every
-    /// writing right of the role, except rights over own objects; a bound key covers no admin.
-    /// `member` has no such right, so it is always covered. An act that only takes something away
-    /// requires no role.
+    /// Returns the widest role that this principal may give to a user. It also limits whom the
+    /// principal may give more control: by a new role, address, sign-in or password, or by
+    /// restoring a deleted user. The principal must have every right of the role that changes
+    /// something, except rights over own objects. A key that is bound to addresses, origins or a
+    /// rate does not reach admin. `member` has no such right, so everyone reaches it.
     package static func widestRole(_ principal: Principal, in tenant: UUID) -> UserRole {
         UserRole.allCases.last { lacking(principal, for: $0, in: tenant).isEmpty } ?? .member
     }
 
-    /// What the principal lacks to give or act on this role: a key's scopes, a person's rights, or
-    /// freedom from bounds. Empty if nothing is missing.
+    /// Returns the names of what the principal lacks to give this role or act on it: scopes of a
+    /// key, rights of a person, or freedom from bounds. Empty if nothing is missing.
     package static func lacking(
         _ principal: Principal, for role: UserRole, in tenant: UUID?
     ) -> [String] {
@@ -113,7 +113,8 @@ package enum Permissions {
         permits(principal, right, in: tenant, target: PermissionTarget(role: role)) == .allowed
     }
 
-    /// The scope that a key lacks, otherwise the right that its owner lacks.
+    /// Returns the name of the scope that a key lacks for the right. If it has the scope, or is no
+    /// key, returns the name of the right.
     private static func missing(_ principal: Principal, _ right: Right) -> String {
         guard case .key(_, _, let scopes, _) = principal, let scope = right.scope,
             !scopes.contains(where: { sameBytes($0, scope.rawValue) })
@@ -121,7 +122,8 @@ package enum Permissions {
         return scope.rawValue
     }
 
-    /// The widest role that this principal may give by an invite; `nil` if it may give none.
+    /// Returns the widest role that this principal may give by an invite; `nil` if it may give
+    /// none.
     package static func widestInvite(_ principal: Principal, in tenant: UUID) -> UserRole? {
         UserRole.allCases.last {
             permits(principal, .manageInvites, in: tenant, role: $0)
@@ -129,8 +131,8 @@ package enum Permissions {
         }
     }
 
-    /// Whether `principal` may decide whose sign-in leads to an account with this role. It requires
-    /// the right to link, and covering the role.
+    /// Whether `principal` may decide which sign-in leads to an account with this role. It needs
+    /// the right to link sign-ins, and every right of the role that changes something.
     package static func mayActFor(
         _ principal: Principal, _ role: UserRole, in tenant: UUID
     ) -> Bool {
@@ -138,8 +140,8 @@ package enum Permissions {
             && lacking(principal, for: role, in: tenant).isEmpty
     }
 
-    /// Whether `principal` may create a key that acts as this user, or get its secret again: the
-    /// user themselves, and those who may act for the user.
+    /// Whether `principal` may create a key that acts as this user, or see such a key's secret
+    /// again. True for the user, and for those who may decide which sign-in leads to the account.
     package static func mayHoldKeys(
         _ principal: Principal, of user: UUID, _ role: UserRole, in tenant: UUID
     ) -> Bool {
@@ -156,7 +158,8 @@ package enum Permissions {
     ) -> Bool {
         guard permits(principal, .writeOperators, in: tenant) == .allowed else { return false }
         guard case .key(_, _, _, let limits) = principal else { return true }
-        // The bounds of a key do not limit an operator whom the key creates.
+        // A key's bounds would not limit an operator whom it creates, so a bound key creates no
+        // owner and no admin.
         if limits.isBound, role == .owner || role == .admin { return false }
         // A key has no role, so its scopes must cover all rights of the role.
         return Right.allCases.allSatisfy { right in
@@ -166,9 +169,9 @@ package enum Permissions {
         }
     }
 
-    /// The scopes that a key keeps when another user becomes its owner. It loses those by which it
-    /// could do more than before, and those for which the new owner has no right at all. Catalogue
-    /// scopes stay.
+    /// Returns the scopes that a key keeps when another user becomes its owner. It loses scopes by
+    /// which it could do more than before, and scopes for which the new owner has no right at all.
+    /// Scopes of the tenant's catalogue stay.
     package static func scopesKept(
         _ scopes: [String], from old: UserRole, to new: UserRole
     ) -> [String] {
@@ -185,8 +188,9 @@ package enum Permissions {
         }
     }
 
-    /// The scopes among `asked` that this principal cannot give to a key of `tenant` (nil for the
-    /// platform). A key never exceeds its issuer, also in its tenant's own catalogue.
+    /// Returns the scopes among `asked` that this principal cannot give to a key of `tenant` (nil
+    /// for the platform). A key never gives a scope beyond its own, not even from the tenant's
+    /// catalogue.
     package static func scopesBeyond(
         _ principal: Principal, asked: [String], in tenant: UUID?
     ) -> [String] {
@@ -210,8 +214,9 @@ package enum Permissions {
         }
     }
 
-    /// A key can give the catalogue scopes that it has. The platform's keys can have none; they can
-    /// give what an admin of the tenant could, if they cover an admin.
+    /// Whether `principal` may give the catalogue scope `text` to a key. A tenant's key may give
+    /// those that it has. The platform's keys have none; such a key may give them if it has all
+    /// rights of an admin of the tenant.
     private static func mayGiveOfCatalogue(
         _ principal: Principal, _ text: String, in tenant: UUID?
     ) -> Bool {
@@ -221,14 +226,15 @@ package enum Permissions {
     }
 }
 
-/// How far one right of the table reaches in one column.
+/// How far a right reaches for one role.
 package enum Reach: Sendable, Equatable {
     case none, own, all
-    /// Only if the role to give, or the role of the affected person, is at most this one.
+    /// The right applies only if the role to give, or the role of the affected person, is at most
+    /// this one.
     case upTo(UserRole)
 }
 
-/// A column of the table of permissions.
+/// A column of the table of permissions: an operator's or a user's role.
 package enum Column: Sendable, Hashable {
     case `operator`(Operator.Role)
     case user(UserRole)
@@ -263,7 +269,7 @@ package enum PermissionTable {
         case .deleteUsers, .restoreUsers, .linkIdentities: [y, y, n, n, n, y, n, n]
         case .unlinkIdentities: [y, y, n, n, n, y, n, o]
         case .purgeUsers: [y, n, n, n, n, n, n, n]
-        // A person who may revoke a key must be able to find it.
+        // Whoever may revoke a key must also be able to find it.
         case .listKeys: [y, y, y, y, y, y, o, o]
         case .writeKeys: [y, y, y, n, n, y, o, o]
         case .revokeKeys: [y, y, y, y, n, y, o, o]

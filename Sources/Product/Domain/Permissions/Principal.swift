@@ -1,6 +1,6 @@
 import Text
 
-/// The caller, as far as permissions depend on it.
+/// The caller of a request: only what permissions depend on.
 package enum Principal: Sendable, Equatable {
     /// `tenant` is nil for an operator of the platform.
     case `operator`(id: UUID, role: Operator.Role, tenant: UUID?)
@@ -8,20 +8,20 @@ package enum Principal: Sendable, Equatable {
     case key(id: UUID, owner: KeyOwner, scopes: [String], limits: KeyLimits = KeyLimits())
     case anyone
 
-    /// The owner, whose rights limit a key.
+    /// The owner of a key; the owner's rights limit what the key may do.
     package enum KeyOwner: Sendable, Equatable {
         case platform
         case tenant(UUID)
-        /// The role is the user's current one, not the one from when the key was made.
+        /// A user, with the role that the user has now, not the one from when the key was made.
         case user(id: UUID, role: UserRole, tenant: UUID)
     }
 
-    /// The parts of a key's bounds that decide what it may create.
+    /// The parts of a key's bounds that limit what it may create.
     package struct KeyLimits: Sendable, Equatable {
-        /// Whether it is bound to addresses, origins or a rate.
+        /// Whether the key is bound to addresses, origins or a rate.
         package var isBound: Bool
-        /// The key's expiry, exclusive; what the key creates ends no later. `nil` if it never
-        /// expires.
+        /// The key's expiry, exclusive; `nil` if it never expires. Whatever the key creates expires
+        /// no later.
         package var expiresAt: Timestamp?
 
         /// The defaults describe a key without bounds.
@@ -31,12 +31,14 @@ package enum Principal: Sendable, Equatable {
         }
     }
 
-    /// The latest possible end of what this principal creates; `nil` if there is no limit.
+    /// The latest expiry that this principal may give to what it creates; `nil` if there is no
+    /// limit.
     package var expiry: Timestamp? {
         if case .key(_, _, _, let limits) = self { limits.expiresAt } else { nil }
     }
 
-    /// The one tenant of this principal; `nil` for the platform, or for an anonymous caller.
+    /// The tenant to which this principal belongs; `nil` for the platform, or for an anonymous
+    /// caller.
     package var tenantID: UUID? {
         switch self {
         case .operator(_, _, let tenant): tenant

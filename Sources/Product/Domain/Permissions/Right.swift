@@ -1,6 +1,6 @@
 import Text
 
-/// One action of the API or the console.
+/// The right to one kind of action of the API or the console.
 package enum Right: String, Sendable, CaseIterable {
     case readTenant, readUsers, readInvites, readDecisions
     case manageInvites
@@ -17,9 +17,9 @@ package enum Right: String, Sendable, CaseIterable {
     case writePlatformProviders, writePlatformOrigins, writePlatformKeys, reportBounces
     case exportPeople, erasePeople
 
-    /// Whether the right changes something. A key is compared with a role only by rights that
-    /// change something, so that a new right to read does not make a key fall short of a role that
-    /// it covers.
+    /// Whether the right permits a change. Only such rights count when a key is compared with a
+    /// role; otherwise a new right to read would make existing keys fall short of roles that they
+    /// reach now.
     package var writes: Bool {
         switch self {
         case .readTenant, .readUsers, .readInvites, .readDecisions, .listKeys, .verifyKeys,
@@ -30,7 +30,7 @@ package enum Right: String, Sendable, CaseIterable {
         }
     }
 
-    /// Rights that no role has at a tenant.
+    /// Whether only the platform has the right: no role at a tenant has it.
     package var isPlatformOnly: Bool {
         switch self {
         case .createTenant, .verifyDomainByAssertion, .purgeTenant, .writePlatformProviders,
@@ -40,8 +40,8 @@ package enum Right: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a tenant's own key may have it. Rights that only owners have are reserved for
-    /// people, so that an admin can give the scope around them without exceeding their own rights.
+    /// Whether a key that belongs to a tenant may have the right. Rights that only owners have are
+    /// reserved for people, so that an admin can give a scope without exceeding their own rights.
     package var isForTenantKeys: Bool {
         switch self {
         case .purgeUsers, .suspendTenant, .deleteTenant: false
@@ -49,7 +49,7 @@ package enum Right: String, Sendable, CaseIterable {
         }
     }
 
-    /// The management scope that covers it; `nil` if no key may have it.
+    /// The management scope that includes the right; `nil` if no key may have it.
     package var scope: ManagementScope? {
         switch self {
         case .readTenant: .tenantsRead
@@ -78,7 +78,7 @@ package enum Right: String, Sendable, CaseIterable {
         case .readOperators: .operatorsRead
         case .writeOperators: .operatorsWrite
         case .reportBounces: .mailBounces
-        // Exporting or erasing a person's data requires an owner who has proved presence.
+        // No key may export or erase a person's data; an owner must do it, after a step-up.
         case .exportPeople, .erasePeople: nil
         }
     }
@@ -109,8 +109,8 @@ package enum ManagementScope: String, Sendable, CaseIterable {
     case keysVerify = "keys:verify"
     case mailBounces = "mail:bounces"
 
-    /// Whether it leads to the rights of an admin by design: it changes the trust by which people
-    /// become users, or it creates operators.
+    /// Whether the scope leads to the rights of an admin by design, because its holder can change
+    /// by what proof people become users, or can create operators.
     package var isAdminEquivalent: Bool {
         switch self {
         case .providersWrite, .clientsWrite, .policyWrite, .operatorsWrite, .hooksSignup: true
@@ -118,11 +118,12 @@ package enum ManagementScope: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a key with it may be bound to addresses, origins or a rate. A hook speaks for a
-    /// provider from one place, so it may.
+    /// Whether a key with this scope may be bound to addresses, origins or a rate. Scopes that lead
+    /// to an admin's rights exclude bounds, except that of a sign-up hook, which calls from fixed
+    /// addresses.
     package var mayBeBound: Bool { !isAdminEquivalent || self == .hooksSignup }
 
-    /// Finds the scope by its text, which is compared by bytes.
+    /// Finds the scope by its name, compared by bytes; nil if there is none.
     package init?(named text: String) {
         guard let scope = Self.allCases.first(where: { sameBytes($0.rawValue, text) }) else {
             return nil

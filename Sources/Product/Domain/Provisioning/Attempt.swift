@@ -1,8 +1,8 @@
 import Text
 
-/// One provisioning attempt, already parsed.
+/// One attempt of a person to sign in or sign up, with all inputs already parsed.
 package struct Attempt: Sendable, Equatable {
-    /// The entry point, as far as the rules depend on it.
+    /// What started the attempt; the rules differ by it.
     package enum Trigger: String, Sendable, CaseIterable {
         /// A provider's sign-in: a hook, an id token, a client contract.
         case federated
@@ -12,43 +12,45 @@ package struct Attempt: Sendable, Equatable {
         case nativeAdminCreate = "native_admin_create"
         /// The same native user after the vendor has proved the mailbox.
         case nativeProved = "native_proved"
-        /// A password set at the invite's acceptance page.
+        /// A person set a password at the page that accepts an invite.
         case invitePage = "invite_page"
 
-        /// Whether it is a native sign-up without a proved mailbox: a success is reserved, not
-        /// written.
+        /// Whether the attempt is a native sign-up without a proved mailbox. Its success only
+        /// reserves; no user is written yet.
         package var isUnprovedNative: Bool { self == .nativeSignUp || self == .nativeAdminCreate }
     }
 
-    /// The address after parsing. The rules refuse a missing and a malformed one with different
+    /// The address after parsing. The rules refuse a missing and a malformed address with different
     /// reasons.
     package enum Address: Sendable, Equatable {
         case missing, malformed
         case parsed(Email)
     }
 
-    /// Decides which rules apply and how far the address is trusted.
+    /// What started the attempt. It decides which rules apply and how far the address is trusted.
     package var trigger: Trigger
     /// Provider, issuer and subject of the sign-in.
     package var identity: IdentityKey
-    /// The Cognito upstream's name; nil for other providers.
+    /// The name of the provider behind the Cognito pool (the upstream); nil for other providers.
     package var upstream: String?
-    /// The address, which is not proved by itself; see `AddressTrust`.
+    /// The address as the provider sent it. It does not count as proved by itself; see
+    /// `AddressTrust`.
     package var address: Address
-    /// `nil` if the claim is absent, which is different from an explicit false.
+    /// The provider's claim that the address is verified; `nil` if there is no such claim, which
+    /// differs from false.
     package var emailVerified: Bool?
-    /// Whether the provider verified several addresses, two of them are invited in the requested
-    /// tenant, and the primary one is not.
+    /// Whether it is undecided which address counts: the provider verified several, the primary one
+    /// is not invited in the requested tenant, and two others are.
     package var isAddressOpen = false
-    /// Why the provider could not be asked for the address; only for the trace.
+    /// Why asking the provider for the address failed; only written into the trace.
     package var addressFault: String?
-    /// Google's `hd`, an A-label.
+    /// Google's claim `hd` (the organization's domain), as an A-label.
     package var hostedDomain: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.
     package var clientID: String?
-    /// Whether the caller sent an invite token, known or not.
+    /// Whether the caller sent an invite token, even one that does not exist.
     package var hasInviteToken: Bool
-    /// Whether the caller sent a join link's token, known or not.
+    /// Whether the caller sent a join link's token, even one that does not exist.
     package var hasJoinToken = false
 
     /// The defaults describe a federated sign-in without hints.
@@ -70,7 +72,8 @@ package struct Attempt: Sendable, Equatable {
     package var email: Email? { if case .parsed(let email) = address { email } else { nil } }
 }
 
-/// The key of a sign-in: provider, issuer and subject, never the email. Compared by bytes.
+/// What identifies a sign-in: provider, issuer and subject, never the email address. Compared by
+/// bytes.
 package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
     /// The kind: `google`, `github`, `oidc`, `cognito`, `password`.
     package var provider: ProviderKind
@@ -83,8 +86,8 @@ package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
         self.subject = subject
     }
 
-    /// Whether it is a pool's own user, who chose the name; users of an upstream have another
-    /// issuer.
+    /// Whether the identity is a Cognito pool's own user, who chose the name. A user from an
+    /// upstream has an issuer with a slash.
     package var isNativeName: Bool { provider == .cognito && !issuer.utf8.contains(0x2F) }
 
     package static func == (left: IdentityKey, right: IdentityKey) -> Bool {

@@ -30,11 +30,13 @@ package enum CognitoMapping {
         }
     }
 
-    /// In the platform's own pools an unmapped upstream `Google` maps to Google by default.
+    /// The issuer for an upstream named `Google` that is not mapped: in the platform's own pools it
+    /// counts as Google.
     private static let googleIssuer = "https://accounts.google.com"
 
-    /// Splits a user name only for a federated trigger: a native name is chosen by the client and
-    /// may imitate a federated one. Returns nil if there is nothing before or after the first `_`.
+    /// Returns the person that an event names. Only for a federated trigger is the user name split
+    /// at its first `_`, because clients choose native names and may imitate federated ones.
+    /// Returns nil if a part is empty.
     package static func person(pool: Provider, trigger: Trigger, userName: String) -> Person? {
         switch trigger {
         case .signUp, .adminCreateUser, .confirmSignUp:
@@ -50,16 +52,17 @@ package enum CognitoMapping {
         }
     }
 
-    /// A pool's own user. The issuer is the pool's id, and the subject is the user name, byte for
-    /// byte.
+    /// Returns the identity of a pool's own user. The issuer is the pool's id, and the subject is
+    /// the user name, byte for byte.
     package static func native(pool: Provider, userName: String) -> Person {
         Person(identity: IdentityKey(provider: .cognito, issuer: pool.issuer, subject: userName))
     }
 
-    /// The person in one entry of an id token's `identities` (`providerName`, `userId`), or in an
-    /// event's user name. An unmapped upstream is an issuer of its own, `<pool>/<upstream>`, so
-    /// that its users never coincide with the pool's own users, who choose their names. Returns nil
-    /// if it is not the name of an upstream (AWS allows no `_` in one, and events are split there).
+    /// Returns the person in one entry of an id token's `identities` (`providerName`, `userId`) or
+    /// in an event's user name. An upstream that is not mapped gets its own issuer,
+    /// `<pool>/<upstream>`, so that its users are never confused with the pool's own users, who
+    /// choose their names. Returns nil if `upstream` cannot be an upstream's name: AWS allows no
+    /// `_` in it.
     package static func federated(pool: Provider, upstream: String, subject: String) -> Person? {
         guard !upstream.utf8.isEmpty, !upstream.utf8.contains(0x5F), !subject.utf8.isEmpty else {
             return nil
@@ -95,7 +98,7 @@ package enum CognitoMapping {
         )
     }
 
-    /// The stored form of a pool's issuer: the upstream in ASCII lower case.
+    /// Returns a pool's issuer as it is stored: with the upstream's name in ASCII lower case.
     package static func canonical(issuer: String) -> String {
         let (pool, upstream) = parts(ofIssuer: issuer)
         return upstream.map { "\(pool)/\(asciiLowercased($0))" } ?? pool
@@ -110,15 +113,15 @@ package enum CognitoMapping {
         return upstreams.contains { sameBytesIgnoringASCIICase($0, start) }
     }
 
-    /// The pool that issued an id token: the last path segment of `iss`.
+    /// Returns the id of the pool that issued an id token: the last path segment of `iss`.
     package static func pool(issuer: String) -> String? {
         let bytes = Array(issuer.utf8)
         guard let slash = bytes.lastIndex(of: 0x2F), slash + 1 < bytes.count else { return nil }
         return String(decoding: bytes[(slash + 1)...], as: UTF8.self)
     }
 
-    /// True for `true` in any ASCII case and for the JSON boolean, false for any other value, and
-    /// nil if the claim is absent.
+    /// Returns the value of the claim: true for the text `true` in any ASCII case and for the JSON
+    /// boolean, false for any other value, nil if the claim is absent.
     package static func emailVerified(_ claim: Claim) -> Bool? {
         switch claim {
         case .absent: nil

@@ -1,32 +1,35 @@
 import Text
 
-/// The rows that storage read and locked for one attempt. The rules read nothing else.
+/// Everything that storage read and locked for one attempt. The rules read nothing else.
 package struct Facts: Sendable {
     package var provider: Provider?
-    /// Every tenant that an input names.
+    /// The tenants that the attempt's inputs name.
     package var asked: [AskedTenant] = []
-    /// Every tenant that is requested, knows the address, or has a user of this identity.
+    /// The tenants to consider: those that are requested, know the address, or have a user of this
+    /// identity.
     package var tenants: [UUID: TenantFacts] = [:]
     /// The users of this identity, at most one in each tenant, including deleted ones.
     package var known: [KnownIdentity] = []
-    /// Users who had this native user name before the pool gave it to another `sub`.
+    /// The users who had this native user name before the pool gave the name to another person
+    /// (another `sub`).
     package var formerHolders: [KnownIdentity] = []
-    /// Upstreams of the pool that were seen in events, in addition to the listed ones.
+    /// Names of the pool's upstreams that occurred in events, in addition to the configured ones.
     package var shownUpstreams: [String] = []
-    /// The invite that the token (or the reservation) names, whatever its status.
+    /// The invite of the attempt's token or of the reservation, whatever its status.
     package var invite: InviteFacts?
-    /// The join link that the token (or the reservation) names, whatever its status.
+    /// The join link of the attempt's token or of the reservation, whatever its status.
     package var joinLink: JoinLinkFacts?
     /// The link grant of the attempt's token, even if used or expired; `nil` if there is none.
     package var linkGrant: LinkGrant?
-    /// A native sign-up that waits for the proof of its address.
+    /// The stored native sign-up of this user name whose address is not proved yet; `nil` if there
+    /// is none.
     package var reservation: Reservation?
-    /// Tenants that this identity may still choose.
+    /// The tenants that were offered to this person as a choice and are still open.
     package var pendingChoices: [UUID] = []
-    /// The choices that the person declined, with the time.
+    /// The tenants that the person declined, each with the time.
     package var declined: [UUID: Timestamp] = [:]
 
-    /// Everything except the provider starts empty; storage fills it in.
+    /// Creates facts with only the provider; storage fills in the rest.
     package init(provider: Provider?) { self.provider = provider }
 }
 
@@ -37,21 +40,23 @@ package struct UserFacts: Sendable, Equatable {
     /// A deleted user blocks its address for `Provisioning.deletedFor` seconds.
     package var status: User.Status
     package var role: UserRole
-    /// What created the row; a pending row with `.approval` waits for an operator.
+    /// What created the row. A pending row whose source is `.approval` waits until an operator
+    /// approves it.
     package var source: User.Source
-    /// Whether there is a proved identity, or a password that was set after the proof.
+    /// Whether the user has an identity that was proved, or a password that was set after the
+    /// address was proved.
     package var hasProvedCredential: Bool
-    /// Whether there is a password, identity or session without proof of the address.
+    /// Whether the user has a password, identity or session without a proof of the address.
     package var hasUnprovedCredential: Bool
-    /// Whether the row's address is proved. It is not after an operator's link by hand, nor after
-    /// an acceptance through a link that was shown.
+    /// Whether the row's address is proved. It is not after an operator linked a sign-in by hand,
+    /// nor after an invite was accepted by a link that was shown instead of mailed.
     package var isAddressProved: Bool
     /// `nil` unless the user is deleted.
     package var deletedAt: Timestamp?
     /// Whether the user was found by an earlier address, which may now belong to another person.
     package var isByFormerAddress = false
-    /// Whether the deleted row's person waited for approval and was declined, and so was never a
-    /// user.
+    /// Whether the deleted row belonged to a person who waited for approval and was declined, and
+    /// so was never a user.
     package var isDeclined: Bool
 
     /// The defaults describe a member with a proved address and no credential.
@@ -75,19 +80,19 @@ package struct UserFacts: Sendable, Equatable {
     package var awaitsApproval: Bool { status == .pending && source == .approval }
 }
 
-/// A row of this identity and its user.
+/// A user who already has the attempt's identity, with the stored identity.
 package struct KnownIdentity: Sendable {
     package var identityID: UUID
     /// The tenant of the user. One identity has at most one user in each tenant.
     package var tenantID: UUID
     /// The user as stored, who may be deleted.
     package var user: UserFacts
-    /// Whether only the tenant asserts that the identity is that user's, so that it counts only in
+    /// Whether only the tenant says that the identity belongs to that user. Then it counts only in
     /// that tenant.
     package var isAssertedByTenant: Bool
     /// Whether the attempt's `sub` is already bound to the identity.
     package var hasThisSub: Bool
-    /// Whether an operator linked it by hand, not a rule.
+    /// Whether an operator linked the identity by hand; otherwise a rule did.
     package var isLinkedManually: Bool
     /// A live invite to that user's own address, which may differ from the attempt's.
     package var invite: InviteFacts?
@@ -107,26 +112,27 @@ package struct KnownIdentity: Sendable {
     }
 }
 
-/// An invite with related rows.
+/// An invite, with the related rows that the rules read.
 package struct InviteFacts: Sendable {
-    /// Limits the role that an accepted invite gives.
+    /// Who made the invite; this limits the role that its acceptance gives.
     package enum Inviter: Sendable, Equatable {
-        /// The widest role that this person may currently give; nil if they may give none.
+        /// A person, with the widest role that the person may give now; nil if none.
         case person(mayGive: UserRole?)
-        /// A later revocation of the key does not affect an invite that was sent.
+        /// An API key. If it is revoked later, the invites that it made stay valid.
         case key
     }
 
     /// The invite as stored; it may be expired, used or revoked.
     package var invite: Invite
-    /// Compared with the invite's role when it is accepted.
+    /// Who made the invite. When the invite is accepted, its role is limited to what the inviter
+    /// may give.
     package var inviter: Inviter
-    /// The user at the invited address who is not deleted.
+    /// The user with the invited address who is not deleted; `nil` if there is none.
     package var row: UserFacts?
     package var acceptedBy: IdentityKey?
-    /// The user that the acceptance led to; `nil` before acceptance.
+    /// The user who accepted the invite; `nil` before that.
     package var acceptedUser: UserFacts?
-    /// When its mail was last sent.
+    /// When the invite's mail was last sent; `nil` if never.
     package var sentAt: Timestamp?
 
     /// The defaults describe an open invite that an API key made.
@@ -143,9 +149,9 @@ package struct InviteFacts: Sendable {
     }
 }
 
-/// An operator's one-time permission to add a second identity to a user.
+/// An operator's permission, usable once, to add a second identity to a user.
 package struct LinkGrant: Sendable, Equatable {
-    /// In seconds.
+    /// How long a grant is valid, in seconds.
     package static let lifetime: Int64 = 1800
 
     /// The grant's id, not its token.
@@ -164,27 +170,28 @@ package struct LinkGrant: Sendable, Equatable {
         self.usedAt = usedAt
     }
 
-    /// Whether the grant can be used for this user: it is theirs, not expired and not used.
+    /// Whether this user can use the grant now: it is the user's, not expired and not used.
     package func opens(_ user: UUID, at now: Timestamp) -> Bool {
         userID == user && usedAt == nil && now < expiresAt
     }
 }
 
-/// What an unproved native sign-up requested, since later events carry no token.
+/// What a native sign-up without a proved address requested. It is stored because later events of
+/// the pool carry no token.
 package struct Reservation: Sendable, Equatable {
-    /// In seconds.
+    /// How long a reservation is kept, in seconds.
     package static let lifetime: Int64 = 86_400
 
     /// The caller that reported the sign-up: a tenant, or the nil id for the platform.
     package var caller: UUID
     /// The tenant that the sign-up requested; `nil` if it named none.
     package var tenantID: UUID?
-    /// The invite whose token was sent. An invite found only by the address is not stored: it would
-    /// later count as a token for another address.
+    /// The invite whose token was sent; `nil` if none was. An invite that was found only by the
+    /// address is not stored, because it would later count as if its token had been sent.
     package var inviteID: UUID?
-    /// The join link whose token was sent.
+    /// The join link whose token was sent; `nil` if none was.
     package var joinLinkID: UUID?
-    /// The pool's `sub` of the user who signed up, once an event has named it.
+    /// The pool's `sub` of the user who signed up; `nil` until an event names it.
     package var sub: String?
 
     /// `caller` is the nil UUID for the platform.
@@ -199,7 +206,8 @@ package struct Reservation: Sendable, Equatable {
         self.sub = sub
     }
 
-    /// Whether it is bound to another `sub`, which is another person with the same name.
+    /// Whether the reservation belongs to a `sub` other than `other`: another person with the same
+    /// user name.
     package func isAnothers(_ other: String?) -> Bool {
         guard let sub, let other else { return false }
         return !sameBytes(sub, other)
@@ -208,7 +216,7 @@ package struct Reservation: Sendable, Equatable {
 
 /// A tenant that an input named.
 package struct AskedTenant: Sendable, Equatable {
-    /// Which input named the tenant. If the sources contradict each other, the attempt is refused.
+    /// Which input named the tenant. If inputs name different tenants, the attempt is refused.
     package enum Source: String, Sendable, CaseIterable {
         case provider, client, caller, attempt, metadata, reservation
     }
@@ -226,27 +234,29 @@ package struct AskedTenant: Sendable, Equatable {
 /// The rows of one tenant about the attempt's address.
 package struct TenantFacts: Sendable {
     package var id: UUID
-    /// A suspended or deleted tenant refuses.
+    /// The tenant's status; a suspended or deleted tenant refuses everyone.
     package var status: Tenant.Status
-    /// Read in the same transaction as the rows.
+    /// The tenant's policy, read in the same transaction as the rows.
     package var policy: TenantPolicy
-    /// The user at this address who is not deleted.
+    /// The user with this address who is not deleted; `nil` if there is none.
     package var user: UserFacts?
     /// The newest invite to this address that is neither accepted nor revoked.
     package var invite: InviteFacts?
     package var deleted: UserFacts?
     /// The verified domain that covers the address.
     package var domain: TenantDomain?
-    /// Whether the limit of people who wait for approval is reached.
+    /// Whether as many people as allowed already wait for approval.
     package var isWaitingRoomFull = false
-    /// When an operator unlinked the attempt's identity here; `nil` if it is not barred.
+    /// When an operator unlinked the attempt's identity in this tenant, which locks it out; `nil`
+    /// if it is not locked out.
     package var barredSince: Timestamp?
-    /// The newest invite to this address, if expired or revoked. Like the two domains below it only
-    /// explains a refusal; no rule reads it.
+    /// The newest invite to this address, if it is expired or revoked. Like the next two domains it
+    /// only explains a refusal; no rule reads it.
     package var lapsedInvite: InviteFacts?
-    /// A claim on the address's domain that is not proved.
+    /// A claim of the tenant on the address's domain that is not proved yet.
     package var unprovedDomain: TenantDomain?
-    /// A verified domain above the address's that does not include subdomains.
+    /// A verified domain of which the address's domain is a subdomain, but whose claim does not
+    /// include subdomains.
     package var parentDomain: TenantDomain?
 
     /// The defaults describe an active tenant that does not know the address.

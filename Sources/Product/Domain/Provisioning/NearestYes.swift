@@ -1,6 +1,6 @@
 import Text
 
-/// A single change with which the same rules admit an attempt that they refused.
+/// A single change that would make the rules admit an attempt that they refused.
 package struct NearestYes: Sendable, Equatable {
     /// Raw values are the wire format's `change`.
     package enum Change: String, Sendable, CaseIterable {
@@ -17,20 +17,20 @@ package struct NearestYes: Sendable, Equatable {
         case raiseLimit = "raise_limit"
     }
 
-    /// The kind of change; each appears at most once per tenant.
+    /// The kind of change; a kind is suggested at most once per tenant.
     package var change: Change
     /// One sentence for an operator, without names or addresses.
     package var detail: String
-    /// The tenant that would make the change; `nil` for the platform, or for any tenant.
+    /// The tenant in which to make the change; `nil` for the platform, or if any tenant would do.
     package var tenantID: UUID?
 }
 
 extension Provisioning {
-    /// The most times that the rules run for one attempt.
+    /// The most times that the rules run to find changes for one attempt.
     package static let nearestYesRuns = 12
 
-    /// The smallest changes that each admit the attempt alone, the smallest first. `facts` are
-    /// those that the reader may know, including what was found but did not help.
+    /// Returns changes that would admit the attempt, each by itself, the smallest first. `facts`
+    /// are those that the reader may know, including facts that did not help.
     package static func wouldAdmit(
         _ attempt: Attempt, facts: Facts, refused: Reason, now: Timestamp
     ) -> [NearestYes] {
@@ -40,7 +40,7 @@ extension Provisioning {
         var (attempt, facts) = (attempt, facts)
         dropDeadLink(&attempt, &facts, now)
         for edit in edits(of: attempt, facts, refused, now) {
-            // At most one policy and one trust are reported.
+            // At most one change of each kind is reported per tenant.
             let kind = "\(edit.answer.change.rawValue) \(edit.answer.tenantID?.description ?? "")"
             guard runs < nearestYesRuns, !kinds.contains(kind) else { continue }
             runs += 1
@@ -54,8 +54,8 @@ extension Provisioning {
         return found
     }
 
-    /// No change revives a join link. With an ended one, the rules run as if the person had
-    /// requested its tenant without it.
+    /// Removes a join link that is no longer valid, since no change makes it valid again. The rules
+    /// then run as if the person had requested the link's tenant without it.
     private static func dropDeadLink(
         _ attempt: inout Attempt, _ facts: inout Facts, _ now: Timestamp
     ) {
@@ -69,7 +69,7 @@ extension Provisioning {
         facts.joinLink = nil
     }
 
-    /// A change to try.
+    /// A change to try: what is reported if it admits, and how it alters the facts.
     private struct Edit {
         var answer: NearestYes
         var apply: (inout Facts) -> Void
@@ -79,7 +79,7 @@ extension Provisioning {
         of attempt: Attempt, _ facts: Facts, _ refused: Reason, _ now: Timestamp
     ) -> [Edit] {
         var edits: [Edit] = []
-        // Over a limit the rules still run, so a change that admits otherwise also admits here.
+        // The reader may see other changes as well: the rules run even after a rate limit refused.
         if refused == .rateLimited {
             edits.append(
                 edit(.raiseLimit, nil, "Too many attempts were refused within a minute.") { _ in })
@@ -146,7 +146,7 @@ extension Provisioning {
         return edits
     }
 
-    /// Links the sign-in to the account.
+    /// Returns the changes that link the sign-in to the existing account.
     private static func relinking(_ tenant: TenantFacts, _ attempt: Attempt) -> [Edit] {
         let id = tenant.id
         let row = tenant.user.flatMap { $0.status == .active || $0.status == .pending ? $0 : nil }
@@ -172,8 +172,8 @@ extension Provisioning {
         }
     }
 
-    /// A live invite, as if sent now. If the attempt has a token, the token counts as this
-    /// invite's.
+    /// Adds a valid invite to the facts, as if sent now. If the attempt has a token, it counts as
+    /// the token of this invite.
     private static func invite(
         _ tenant: TenantFacts, _ email: Email, _ now: Timestamp, _ facts: inout Facts
     ) {
@@ -213,7 +213,7 @@ extension Provisioning {
                     $0.tenants[id]?.domain?.mode = .join
                 })
         }
-        // The strictest policy first.
+        // Try the strictest policy first.
         for signUp in [TenantPolicy.SignUp.inviteOnly, .domain, .open]
         where signUp != tenant.policy.signUp {
             edits.append(
@@ -243,7 +243,8 @@ extension Provisioning {
 }
 
 extension Provisioning {
-    /// Facts that were found but did not admit, as steps of the trace, ordered by tenant.
+    /// Returns the facts that were found but did not admit the person, as steps of the trace,
+    /// ordered by tenant.
     package static func unhelpful(facts: Facts, email: Email?, now: Timestamp) -> [TraceEntry] {
         facts.tenants.values.sorted { $0.id < $1.id }.flatMap { tenant in
             steps(of: tenant, facts, email, now)

@@ -1,11 +1,11 @@
 import Text
 
-/// The closed list of ways to sign in.
+/// The kinds of provider at which a person can sign in; the list is closed.
 package enum ProviderKind: String, Sendable, CaseIterable {
     case oidc, google, github, cognito, password
 }
 
-/// How far a provider's assertion about an address is trusted.
+/// How far the service trusts a provider's claim that an address belongs to the person.
 package enum EmailTrust: String, Sendable, CaseIterable {
     case none, authoritative
     case verifiedClaim = "verified_claim"
@@ -13,17 +13,18 @@ package enum EmailTrust: String, Sendable, CaseIterable {
 
 /// A registered provider of the platform or of one tenant.
 package struct Provider: Sendable, Equatable {
-    /// A provider behind a Cognito pool.
+    /// A provider whose users sign in through a Cognito pool.
     package struct Upstream: Sendable, Equatable {
-        /// The name as in AWS's events; compared without ASCII case.
+        /// The upstream's name as AWS's events write it; compared without ASCII case.
         package var name: String
-        /// `nil` if it is not mapped; its identities then belong to the pool.
+        /// The kind of provider that it is; `nil` if that is not configured (not mapped), and its
+        /// identities then belong to the pool.
         package var kind: ProviderKind?
-        /// The issuer of its identities, in place of the pool; set if `kind` is.
+        /// The issuer of its identities, used instead of the pool's; set if and only if `kind` is.
         package var issuer: String?
-        /// `nil` for the pool's trust.
+        /// The trust in its addresses; `nil` to use the pool's.
         package var emailTrust: EmailTrust?
-        /// A-labels for which the upstream's `authoritative` counts.
+        /// The domains (A-labels) for which the trust `authoritative` of the upstream counts.
         package var domains: [String]
 
         /// The defaults describe an upstream that is not mapped.
@@ -47,20 +48,23 @@ package struct Provider: Sendable, Equatable {
     package var name: String
     /// The issuer; for a Cognito pool it is the pool's id.
     package var issuer: String
-    /// `nil` for the kind's default.
+    /// The trust in its addresses; `nil` for the default of the kind.
     package var emailTrust: EmailTrust?
-    /// A-labels for which `authoritative` counts.
+    /// The domains (A-labels) for which the trust `authoritative` counts.
     package var domains: [String]
-    /// Only for a Cognito pool; unlisted upstreams may still appear in events.
+    /// The configured upstreams of a Cognito pool; others may still occur in events.
     package var upstreams: [Upstream]
-    /// Whether a pool's unlisted upstreams are refused with `provider_unknown`.
+    /// Whether sign-ins from upstreams of the pool that are not configured are refused with
+    /// `provider_unknown`.
     package var strictUpstreams: Bool
-    /// The tenants by client id.
+    /// The tenant for each OAuth client id of the provider.
     package var clientTenants: [String: UUID]
-    /// Whether a Cognito pool has `admin_create: allow`.
+    /// Whether users whom an administrator creates in the pool's console are admitted
+    /// (`admin_create: allow`).
     package var allowsAdminCreate: Bool
 
-    /// The defaults describe a provider of the platform with its kind's own trust.
+    /// Creates the provider; the defaults describe one of the platform with the default trust of
+    /// its kind.
     package init(
         id: UUID, tenantID: UUID? = nil, kind: ProviderKind, name: String, issuer: String,
         emailTrust: EmailTrust? = nil, domains: [String] = [], upstreams: [Upstream] = [],
@@ -80,12 +84,13 @@ package struct Provider: Sendable, Equatable {
         self.allowsAdminCreate = allowsAdminCreate
     }
 
-    /// The tenant to which the provider maps this client id, if any.
+    /// Returns the tenant of this client id; `nil` if it has none.
     package func clientTenant(_ clientID: String) -> UUID? {
         clientTenants.first { sameBytes($0.key, clientID) }?.value
     }
 
-    /// Finds an upstream by name, ignoring case, which varies between events of one pool.
+    /// Returns the upstream with this name; `nil` if it is not configured. ASCII case is ignored,
+    /// since events of one pool differ in it.
     package func upstream(named name: String) -> Upstream? {
         upstreams.first { sameBytesIgnoringASCIICase($0.name, name) }
     }
@@ -94,14 +99,15 @@ package struct Provider: Sendable, Equatable {
 /// How far the attempt's address is proved, and by what.
 package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
     case none
-    /// A provider's claim or an invite's token: enough for rules 3–8 and 10.
+    /// By a provider's claim or an invite's token, which is enough for rules 3–8 and 10.
     case claim
-    /// The mailbox was proved to this service or to the pool itself: enough for rule 9 too.
+    /// The mailbox was proved to this service or to the pool itself, which is enough for rule 9
+    /// too.
     case proved
-    /// Asserted by an issuer that owns the domain: required by `auto_link`.
+    /// By an issuer that owns the address's domain, which `auto_link` requires.
     case authoritative
 
-    /// Orders by strength: none, claim, proved, authoritative.
+    /// Whether `left` is weaker. The order is none, claim, proved, authoritative.
     package static func < (left: AddressTrust, right: AddressTrust) -> Bool {
         left.rank < right.rank
     }
@@ -115,8 +121,9 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// The trust from the provider alone. `ownDomain` is the domain that the provider's own tenant
-    /// has verified; a tenant's provider is authoritative for nothing else.
+    /// Returns the trust that follows from the provider's assertion alone. `ownDomain` is the
+    /// domain that the provider's own tenant has verified; a tenant's provider is authoritative for
+    /// no other domain.
     package static func ofProvider(
         _ provider: Provider, attempt: Attempt, domain: String, ownDomain: TenantDomain?
     ) -> AddressTrust {
@@ -144,7 +151,8 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// The configured trust, the upstream's before the pool's; `nil` for the kind's default.
+    /// Returns the configured trust: the upstream's, or else the pool's; `nil` for the default of
+    /// the kind.
     private static func trust(
         _ provider: Provider, upstream name: String?
     ) -> (EmailTrust, [String])? {

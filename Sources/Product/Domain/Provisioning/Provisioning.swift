@@ -1,16 +1,17 @@
 import Text
 
-/// Decides who a person is and which tenant they enter, only from facts. Real runs and dry runs use
-/// this one function; they differ only in what happens to the effects.
+/// Decides from facts alone who a person is and which tenant they enter. Real runs and dry runs use
+/// this one function; a dry run only does not write the effects.
 package enum Provisioning {
     /// Seconds for which a deleted user, or a declined person, blocks the address.
     package static let deletedFor: Int64 = 30 * 86_400
-    /// How many people may wait for approval in one tenant.
+    /// The most people who may wait for approval in one tenant.
     package static let waitingMax = 1000
-    /// Seconds for which a deferred choice stays open.
+    /// Seconds for which a person may choose between tenants that were offered.
     package static let choicesFor: Int64 = 30 * 86_400
 
-    /// Runs the rules in order, without reading a clock or a database. A refusal has no effects.
+    /// Runs the rules in order, without reading a clock or a database, and returns the verdict. A
+    /// refusal has no effects.
     package static func decide(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
         var run = Evaluation(attempt: attempt, facts: facts, now: now)
         var verdict = run.verdict()
@@ -27,37 +28,39 @@ package enum Provisioning {
     }
 }
 
-/// One pass through the rules. Each rule is a method in its own file that returns a verdict, or nil
-/// to continue with the next rule.
+/// The state of one pass through the rules. Each rule is a method in a file of its own that returns
+/// a verdict, or nil to continue with the next rule.
 struct Evaluation {
     let attempt: Attempt
     let facts: Facts
     let now: Timestamp
     private(set) var trace: [TraceEntry] = []
-    /// The one tenant that the inputs name.
+    /// The tenant that the inputs name; `nil` if they name none.
     var asked: TenantFacts?
-    /// False once the requested tenants contradict each other or do not exist.
+    /// Whether the requested tenant can be used: false if the inputs name different tenants, or one
+    /// that does not exist.
     var askedIsSound = true
-    /// The one tenant that rules 5–10 work in.
+    /// The tenant that rule 4 found, in which rules 5–10 decide.
     var candidate: TenantFacts?
     var knowledge: Knowledge?
-    /// The live invite of rules 4–8.
+    /// The valid invite that rules 4–8 use.
     var invite: InviteFacts?
-    /// The live join link of rules 4 and 10.
+    /// The valid join link that rules 4 and 10 use.
     var joinLink: JoinLinkFacts?
-    /// Whether another address presents the token, as the policy allows.
+    /// Whether the invite's token is used by an address other than the invited one, which the
+    /// policy allows.
     var otherAddress = false
     var addressTrust: AddressTrust = .none
-    /// The rule that refused.
+    /// The rule that refused; `nil` if none did.
     private(set) var refusingRule: Rule?
-    /// Rule 1's refusal, held back while another tenant may still admit the person.
+    /// The refusal of rule 1, which is kept while another tenant may still admit the person.
     var heldRefusal: HeldRefusal?
 
     mutating func verdict() -> Verdict {
         guard let provider = facts.provider else {
             return refuse(.provider, .providerUnknown, attempt.identity.provider.rawValue)
         }
-        // A mapped upstream has the kind of its mapping, not the pool's.
+        // If an upstream is mapped, the identity has the kind of the mapping, not the pool's.
         if provider.strictUpstreams, let name = attempt.upstream,
             provider.upstream(named: name) == nil, attempt.identity.provider == .cognito
         {
@@ -109,8 +112,8 @@ struct Evaluation {
         return verdict
     }
 
-    /// Makes the verdict of a success, with the effects that every success has. An unproved native
-    /// sign-up is reserved instead.
+    /// Returns the verdict of a success, with the effects that every success has. A native sign-up
+    /// without a proved address is only reserved.
     mutating func succeed(
         _ rule: Rule, _ outcome: Outcome, tenant: TenantFacts, user: UUID?, invite: UUID? = nil,
         effects: [Effect]
@@ -137,7 +140,7 @@ struct Evaluation {
         return verdict
     }
 
-    /// The effects that end a reservation and a choice after a success.
+    /// Returns the effects that remove the reservation and the open choice after a success.
     func closing(_ tenant: UUID) -> [Effect] {
         var effects: [Effect] = []
         if let reservation = facts.reservation {
@@ -164,22 +167,23 @@ package enum Rule: String, Sendable, CaseIterable {
     case liveInvite = "6"
     case pendingRow = "7"
     case activeUser = "8"
-    /// The tenant's block list, for people whom only the tenant's rules would admit.
+    /// The tenant's block list. It applies only to people whom neither an operator nor an invite
+    /// admits.
     case blockList = "block_list"
     case verifiedDomain = "9"
     case openTenant = "10"
-    /// A pool's administrator creates a user whom no rule admits.
+    /// A pool's administrator created a user whom no other rule admits.
     case adminCreate = "admin_create"
-    /// A pool confirms a sign-up that was decided earlier.
+    /// The pool confirmed a sign-up that was decided earlier.
     case confirmation
 
     package var number: Int? { Int(rawValue) }
 }
 
 extension Provisioning {
-    /// Whether this person may decline what a tenant offers. The address must be proved, and the
-    /// tenant must have a live invite, a pending row or a domain for it. No sign-in of the person
-    /// may lead there yet, and they must not have declined it before.
+    /// Whether this person may decline the tenant. The address must be proved, and the tenant must
+    /// have a valid invite, a pending row or a domain for it. The person must have no sign-in there
+    /// yet, and must not have declined it before.
     package static func mayDecline(
         _ tenant: UUID, attempt: Attempt, facts: Facts, now: Timestamp
     ) -> Bool {
@@ -198,8 +202,9 @@ extension Provisioning {
         }
     }
 
-    /// What remains after a person has declined one choice: their existing users, or the remaining
-    /// choices. Nothing is written: what the rules would give becomes a choice.
+    /// Returns the verdict after a person declined one choice: the person's existing users, or the
+    /// remaining choices. It has no effects; a tenant that the rules would admit to is offered as a
+    /// choice.
     package static func rest(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
         var verdict = decide(attempt: attempt, facts: facts, now: now)
         verdict.effects = []

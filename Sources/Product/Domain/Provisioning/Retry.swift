@@ -2,21 +2,23 @@ import Text
 
 /// Decides whether a second call is a retry of the first.
 package enum Retry {
-    /// Seconds within which calls with the same key and without an `event_id` count as one.
+    /// Seconds within which repeated calls without an `event_id` count as one call, if their
+    /// digests (`digestInput`) are equal.
     package static let window: Int64 = 600
 
-    /// The parts of a recorded decision with which a retry is compared.
+    /// The parts of a recorded decision that are compared with a new run of the rules.
     package struct Recorded: Sendable, Equatable {
         /// The outcome as recorded, before any later change of the user.
         package var outcome: Outcome
         package var reason: Reason?
-        /// `nil` if no tenant was found or the choice is open.
+        /// The tenant; `nil` if none was found, or if the person still has to choose.
         package var tenantID: UUID?
-        /// The user, also set for a created user.
+        /// The user whom the decision found or created; `nil` if there is none.
         package var userID: UUID?
         /// The invite that was used or refused; `nil` if there is none.
         package var inviteID: UUID?
-        /// Tenants to choose from, sorted; empty unless the choice is open.
+        /// The ids of the tenants to choose from, sorted; empty unless the person still has to
+        /// choose.
         package var choices: [UUID]
 
         /// The defaults describe a decision without tenant and user.
@@ -33,8 +35,8 @@ package enum Retry {
         }
     }
 
-    /// Whether the recorded decision also answers this call. Otherwise the recomputed one is a new
-    /// decision, so that a user who was suspended in between is refused.
+    /// Whether the recorded decision is also the answer to this call. Otherwise the recomputed
+    /// verdict counts as a new decision, so that a user who was suspended in between is refused.
     package static func isSame(recorded: Recorded, recomputed: Verdict) -> Bool {
         let wasSuccess =
             recorded.outcome == .created || recorded.outcome == .linked
@@ -58,8 +60,9 @@ package enum Retry {
         }
     }
 
-    /// If the recorded decision created a row that still waits for approval, the verdict is that
-    /// wait, even if the rules now give another tenant's refusal first.
+    /// Returns the recomputed verdict, except if the recorded decision created a user who still
+    /// waits for approval. Then it returns that this user waits, even if the rules would now refuse
+    /// because of another tenant.
     package static func waiting(
         after recorded: Recorded, recomputed: Verdict, facts: Facts
     ) -> Verdict {
@@ -78,8 +81,9 @@ package enum Retry {
         return verdict
     }
 
-    /// The bytes whose digest identifies a call without `event_id`. Each field follows its length,
-    /// so that different calls have different bytes. The hashes and `tenant` are used as given.
+    /// Returns the bytes whose digest identifies a call without `event_id`. Each field is preceded
+    /// by its length, so that different calls have different bytes. The hashes and `tenant` are
+    /// used unchanged.
     package static func digestInput(
         attempt: Attempt, tenant: String?, tokenHash: [UInt8]?, joinHash: [UInt8]? = nil
     ) -> [UInt8] {

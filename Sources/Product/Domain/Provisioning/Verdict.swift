@@ -1,11 +1,11 @@
 import Text
 
-/// Raw values are the wire format's `outcome`.
+/// What the rules decided; raw values are the wire format's `outcome`.
 package enum Outcome: String, Sendable, CaseIterable {
     case created, linked, existing, reserved, deferred, refused
 }
 
-/// The closed list of reasons on the wire.
+/// Why the rules refused; raw values are those of the wire format.
 package enum Reason: String, Sendable, CaseIterable {
     case emailMissing = "email_missing"
     case emailInvalid = "email_invalid"
@@ -35,40 +35,43 @@ package enum Reason: String, Sendable, CaseIterable {
     case unavailable
 }
 
-/// What storage writes for a verdict, in this order, in the same transaction.
+/// A change that storage makes for a verdict. All effects are written in their order, in one
+/// transaction.
 package enum Effect: Sendable, Equatable {
-    /// Removes a row that no rule counts, without a tombstone, so that its address becomes free.
+    /// Removes a user that no rule can lead to, without a trace that would block its address.
     case removeUnreachableRow(user: UUID)
-    /// Removes passwords, identities, sessions and reset tokens that have no proof of the address.
+    /// Removes the user's passwords, identities, sessions and reset tokens that came without a
+    /// proof of the address.
     case wipeUnverifiedCredentials(user: UUID)
     case createUser(status: User.Status, role: UserRole, source: User.Source)
-    /// Activates the row with this role.
+    /// Activates a pending user with this role.
     case activateUser(user: UUID, role: UserRole)
-    /// Activates a row that an operator linked by hand; this proves no address.
+    /// Activates a pending user whose sign-in an operator linked by hand; this proves no address.
     case admitByAssertion(user: UUID, role: UserRole)
-    /// Activates a row that waits for approval, with this role.
+    /// Activates a user who waits for approval, with this role.
     case approveUser(user: UUID, role: UserRole)
-    /// Makes a row from a sign-up wait for approval.
+    /// Makes a user who came from a sign-up wait for approval.
     case awaitApproval(user: UUID, role: UserRole)
     /// Unlinks the identity of a deleted user.
     case tombstoneIdentity(identity: UUID)
-    /// Links the attempt's identity to this user; nil for the user just created.
+    /// Links the attempt's identity to this user; nil stands for the user just created.
     case linkIdentity(user: UUID?)
     case acceptInvite(invite: UUID, role: UserRole, downgraded: Bool)
     /// Accepts the invite without a change of role, since the person was already a user.
     case markInviteAccepted(invite: UUID, user: UUID)
-    /// Audits that another address than the invited one accepted it, as the policy allows.
+    /// Writes an audit row: an address other than the invited one accepted the invite, as the
+    /// policy allows.
     case auditOtherAddress(invite: UUID)
     case consumeLinkGrant(grant: UUID)
-    /// Takes a place of the join link for the user of this verdict.
+    /// Counts one use of the join link, for the user of this verdict.
     case useJoinLink(link: UUID)
     case reserve(tenant: UUID?, invite: UUID?, joinLink: UUID? = nil)
-    /// Ends the reservation of this caller.
+    /// Removes the reservation of the sign-up that this caller reported.
     case endReservation(caller: UUID)
     case recordChoices(tenants: [UUID])
     case removeChoice(tenant: UUID)
 
-    /// Whether it creates a user or changes a user's status.
+    /// Whether the effect creates a user or changes a user's status.
     package var touchesUser: Bool {
         switch self {
         case .createUser, .activateUser, .admitByAssertion, .approveUser, .awaitApproval: true
@@ -79,43 +82,44 @@ package enum Effect: Sendable, Equatable {
 
 /// The result of the rules.
 package struct Verdict: Sendable, Equatable {
-    /// A success is `created`, `linked` or `existing`.
+    /// What the rules decided; `created`, `linked` and `existing` are successes.
     package var outcome: Outcome
     package var reason: Reason?
-    /// `nil` if no tenant was found or the choice is open.
+    /// The tenant; `nil` if none was found, or if the person still has to choose.
     package var tenantID: UUID?
-    /// The user; also `nil` for a user that the effects will create.
+    /// The existing user; `nil` if there is none, or if the effects will create one.
     package var userID: UUID?
     /// The invite that was used or refused; `nil` if there is none.
     package var inviteID: UUID?
-    /// Tenants to choose from, sorted.
+    /// The ids of the tenants to choose from, sorted.
     package var choices: [UUID] = []
-    /// The effects, applied in this order; empty for a refusal.
+    /// The effects, in the order in which they are written; empty for a refusal.
     package var effects: [Effect] = []
     package var trace: [TraceEntry] = []
-    /// The reason that a person who calls directly sees instead of `reason`; `nil` if it is the
-    /// same.
+    /// The reason that is shown instead of `reason` to the person who signs in; `nil` if `reason`
+    /// is shown.
     package var publicReason: Reason?
-    /// The former identity of a native user name that now belongs to another person. Set if the
-    /// rules refuse because of that.
+    /// The id of the former identity of a native user name that the pool has given to another
+    /// person; set only if the rules refuse because of that.
     package var nameGivenAnew: UUID?
 
-    /// A verdict without tenant, effects and trace, which the evaluation fills in.
+    /// Creates a verdict without tenant, effects and trace; the evaluation fills them in.
     package init(_ outcome: Outcome, reason: Reason? = nil) {
         self.outcome = outcome
         self.reason = reason
     }
 
-    /// Whether it is a success. Reserved and deferred are not: the person cannot sign in yet.
+    /// Whether the verdict is a success. Reserved and deferred are not: the person cannot sign in
+    /// yet.
     package var isSuccess: Bool {
         outcome == .created || outcome == .linked || outcome == .existing
     }
 
-    /// Whether it counts against the limits. Only a refusal does; waiting for an approval, a choice
-    /// or the proof of an address is not a failure.
+    /// Whether the verdict counts against the limits of failed attempts. Only a refusal does,
+    /// except one that says that the person waits for approval.
     package var isFailure: Bool { outcome == .refused && reason != .approvalPending }
 
-    /// Whether the person may now be signed in to one tenant.
+    /// Whether the person may be signed in to one tenant now.
     package var maySignIn: Bool {
         isSuccess && tenantID != nil
             && !effects.contains {
@@ -127,16 +131,16 @@ package struct Verdict: Sendable, Equatable {
     }
 }
 
-/// The result of one rule.
+/// The result of one rule, as a step of the trace.
 package struct TraceEntry: Sendable, Equatable {
-    /// The result of a step of rule 8: it was never proved that the account's owner has its
-    /// address, so an operator must decide whose account it is.
+    /// The `result` of a step of rule 8 if it was never proved that the account's owner has the
+    /// address. An operator must then decide whose account it is.
     package static let addressUnproved = "address_unproved"
 
     package var rule: Rule
     /// A reason's or outcome's raw value, or a short step name; shown in the console.
     package var result: String
-    /// Policy terms and ids, but no address and no name.
+    /// Details in terms of policies and ids; it contains no address and no name.
     package var detail: String
     package var about: [TraceReference]
 
@@ -148,16 +152,16 @@ package struct TraceEntry: Sendable, Equatable {
     }
 }
 
-/// A row that a step of the trace read, and its owner.
+/// A row that a step of the trace read, and the tenant that owns it.
 package struct TraceReference: Sendable, Hashable {
-    /// Raw values appear in the wire format.
+    /// The kind of row; raw values are those of the wire format.
     package enum Kind: String, Sendable, CaseIterable {
         case provider, tenant, user, invite, domain
         case joinLink = "join_link"
     }
 
     package var kind: Kind
-    /// The row's id; the row may no longer exist when this is read.
+    /// The id of the row, which may have been deleted since.
     package var id: UUID
     /// The tenant that owns the row; `nil` for the platform.
     package var tenantID: UUID?

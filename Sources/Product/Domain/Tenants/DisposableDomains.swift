@@ -1,20 +1,21 @@
 import Text
 
-/// Domains that give anyone a mailbox for a few minutes. No list is complete: a tenant adds further
-/// ones to its own `blocked_domains`.
+/// Mail domains where anyone gets a mailbox for a few minutes. The list is never complete; a tenant
+/// adds others to its own `blocked_domains`.
 package enum DisposableDomains {
-    /// Whether the domain (an A-label), or one above it, is listed.
+    /// Whether this domain (an A-label), or a domain of which it is a subdomain, is listed.
     package static func contain(_ domain: String) -> Bool {
         suffixes(of: domain).contains { all.contains($0) }
     }
 
-    /// For example `a.b.c`, `b.c` and `c`: only whole labels.
+    /// Returns the domain and every domain above it, by whole labels: for `a.b.c`, `a.b.c`, `b.c`
+    /// and `c`.
     static func suffixes(of domain: String) -> [String] {
         let labels = domain.split(separator: ".")
         return labels.indices.map { labels[$0...].joined(separator: ".") }
     }
 
-    /// A-labels in lower case.
+    /// All listed domains: A-labels in lower case.
     package static let all = Set(
         list.split(whereSeparator: \.isWhitespace).map(String.init))
 

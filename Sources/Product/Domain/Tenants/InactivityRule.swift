@@ -1,8 +1,9 @@
 import Text
 
-/// What happens to an unused account, and after how many days. A step that is nil is not taken.
+/// The steps that a tenant takes against unused accounts, each after a number of days without use.
+/// A step whose days are nil is not taken.
 package struct InactivityRule: Sendable, Equatable {
-    /// What is done to a user; raw values are those of the wire format.
+    /// A step that is taken against a user; raw values are those of the wire format.
     package enum Step: String, Sendable, CaseIterable { case warn, suspend, delete }
 
     /// The allowed number of days for each step.
@@ -20,7 +21,7 @@ package struct InactivityRule: Sendable, Equatable {
 
     package var isOff: Bool { self == InactivityRule() }
 
-    /// The step's days.
+    /// The days without use after which the step is taken; `nil` if it is not taken.
     package subscript(step: Step) -> Int? {
         switch step {
         case .warn: warnDays
@@ -29,8 +30,8 @@ package struct InactivityRule: Sendable, Equatable {
         }
     }
 
-    /// Steps whose days do not fit the others, each with the reason: the days must increase, and a
-    /// deletion requires a suspension.
+    /// The steps whose days are not valid together, each with the reason. The days must increase
+    /// from step to step, and a deletion requires a suspension.
     package var faults: [(step: Step, detail: String)] {
         var found: [(Step, String)] = []
         if let warnDays, let suspendDays, suspendDays <= warnDays {
@@ -48,11 +49,12 @@ package struct InactivityRule: Sendable, Equatable {
         return found
     }
 
-    /// Nothing is due for a user who was active within this many days.
+    /// The days without use before the first step; `nil` if there is no step.
     package var leastDays: Int? { warnDays ?? suspendDays }
 
-    /// The step that is due for the user at this time; `nil` if none is. `since` is when the rule
-    /// began to count; nil if it always has. `mails` says whether a warning can be sent.
+    /// Returns the step that is due for the user at this time; `nil` if none is. `since` is when
+    /// the rule came into force; nil if it always was. `mails` says whether the server can mail a
+    /// warning.
     package func step(
         for user: InactivityFacts, since: Timestamp?, at now: Timestamp, mails: Bool
     ) -> Step? {
@@ -73,12 +75,13 @@ package struct InactivityRule: Sendable, Equatable {
         return !isWarned && isPast(warnDays, after: start, at: now) ? .warn : nil
     }
 
-    /// The last step whose time is over, whatever was done before.
+    /// Returns the last step whose days are over, even if earlier steps were not taken.
     package func lastStep(after activeAt: Timestamp, at now: Timestamp) -> Step? {
         Step.allCases.last { isPast(self[$0], after: activeAt, at: now) }
     }
 
-    /// The earliest suspension of a user who is warned now; `nil` if there is none.
+    /// Returns when a user who is warned now is suspended at the earliest; `nil` if the rule
+    /// suspends no one.
     package func suspension(
         of user: InactivityFacts, since: Timestamp?, warnedAt now: Timestamp
     ) -> Timestamp? {
@@ -101,13 +104,14 @@ package struct InactivityRule: Sendable, Equatable {
     }
 }
 
-/// What the rule needs to know about a user who is active, or whom it has suspended.
+/// What the rule reads about a user: one who is active, or one whom it has suspended.
 package struct InactivityFacts: Sendable, Equatable {
-    /// The latest of: creation, sign-in, use of a session or of an own key, and resumption.
+    /// When the user was last active: the latest of creation, sign-in, use of a session or of an
+    /// own key, and the end of a suspension.
     package var activeAt: Timestamp
-    /// The last warning.
+    /// When the user was last warned; `nil` if never.
     package var warnedAt: Timestamp?
-    /// Whether that warning could be sent.
+    /// Whether the last warning could be mailed.
     package var wasMailed = false
     /// When the rule suspended the user; `nil` if the user is active.
     package var suspendedAt: Timestamp?

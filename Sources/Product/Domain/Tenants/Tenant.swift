@@ -6,7 +6,7 @@ package enum Tenant {
     package enum Status: String, Sendable, CaseIterable { case active, suspended, deleted }
 }
 
-/// Whether a user may act, by the status of the tenant and of the user.
+/// Whether a user may act, judged by the status of the tenant and of the user.
 package enum Standing: Sendable {
     case active, tenantSuspended, userSuspended
     /// The tenant is deleted, or the user is pending or deleted.
@@ -25,7 +25,7 @@ package enum Standing: Sendable {
 
 /// The appearance of a tenant's sign-in, invite and join pages.
 package struct Appearance: Sendable, Equatable {
-    /// Shown instead of the tenant's name; 1 to 64 characters.
+    /// A name to show instead of the tenant's; 1 to 64 characters.
     package var name: String?
     /// The colour of the buttons: `#rrggbb`, in lower case.
     package var accent: String?
@@ -41,8 +41,8 @@ package struct Appearance: Sendable, Equatable {
     /// The path of the logo below the server's own address.
     package var logoPath: String? { logo.map { "/assets/logos/\($0)" } }
 
-    /// Black or white, whichever is more readable on the accent: on every colour one of them has a
-    /// contrast of at least 4.5 (WCAG 2.2, 1.4.3).
+    /// The colour of text on the accent: black or white, whichever is more readable. On every
+    /// colour one of them has a contrast of at least 4.5 (WCAG 2.2, 1.4.3).
     package var ink: String? {
         guard let accent, let colour = Int(accent.dropFirst(), radix: 16) else { return nil }
         let parts = [16, 8, 0].map { shift -> Double in
@@ -53,7 +53,7 @@ package struct Appearance: Sendable, Equatable {
         return (luminance + 0.05) * (luminance + 0.05) > 0.05 * 1.05 ? "#000000" : "#ffffff"
     }
 
-    /// Whether the text is `#` followed by six hexadecimal digits.
+    /// Whether the text is `#` followed by six hexadecimal digits in lower case.
     package static func isAccent(_ text: String) -> Bool {
         text.utf8.count == 7 && text.hasPrefix("#")
             && text.utf8.dropFirst().allSatisfy {

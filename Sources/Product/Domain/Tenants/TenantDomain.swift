@@ -1,41 +1,42 @@
 import Text
 
-/// An email domain that a tenant claims. Once verified it belongs only to that tenant.
+/// An email domain that a tenant claims. Once it is verified, no other tenant can have it.
 package struct TenantDomain: Sendable, Equatable {
-    /// A pending claim gives the tenant nothing.
+    /// Whether the claim is proved. While it is pending, it has no effect.
     package enum Status: String, Sendable, CaseIterable { case pending, verified }
     /// How the claim was proved: a TXT record, or an operator's decision.
     package enum Method: String, Sendable, CaseIterable { case dns, `operator` }
-    /// How users of the domain are admitted, instead of by the policy's `sign_up`; raw values are
-    /// those of the wire format.
+    /// How people of the domain are admitted if this differs from the policy's `sign_up`; raw
+    /// values are those of the wire format.
     package enum Mode: String, Sendable, CaseIterable {
         case join, ask
         case inviteOnly = "invite_only"
     }
 
-    /// The most domains that a tenant may have claimed at a time: each is checked every week.
+    /// The most domains that a tenant may claim at a time. It is limited because each is checked
+    /// every week.
     package static let most = 1000
 
-    /// The claim's id; several tenants may claim one domain.
+    /// The id of the claim, not of the domain: several tenants may claim one domain.
     package var id: UUID
     package var tenantID: UUID
-    /// A-label, lower case.
+    /// The domain as an A-label in lower case.
     package var domain: String
     package var display: String
-    /// Only a verified domain covers addresses.
+    /// Whether the claim is proved; only a verified domain covers addresses.
     package var status: Status
     /// The method of the proof; `dns` until proved.
     package var method: Method
-    /// If false, only addresses at the domain itself are covered.
+    /// Whether addresses at subdomains are covered too.
     package var includeSubdomains: Bool
-    /// `nil` if the policy decides.
+    /// How people of the domain are admitted; `nil` if the policy's `sign_up` decides.
     package var mode: Mode?
-    /// The role of users who are admitted by the domain; `nil` for the policy's default.
+    /// The role of people who are admitted by the domain; `nil` for the policy's default.
     package var role: UserRole?
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
 
-    /// The defaults describe a claim to be proved by DNS.
+    /// Creates the claim; the defaults fit one that is to be proved by DNS.
     package init(
         id: UUID, tenantID: UUID, domain: String, display: String, status: Status,
         method: Method = .dns, includeSubdomains: Bool = false, mode: Mode? = nil,

@@ -1,42 +1,46 @@
 import Text
 
-/// The rules by which a tenant admits people. The defaults are those of a new tenant.
+/// The settings by which a tenant admits people. The defaults are those of a new tenant.
 package struct TenantPolicy: Sendable, Equatable {
     /// Who may become a user without an operator's help; raw values are those of the wire format.
     package enum SignUp: String, Sendable, CaseIterable {
         case closed, open, domain, approval
         case inviteOnly = "invite_only"
     }
-    /// Whether a sign-in at another provider is added to an existing user.
+    /// Whether a sign-in at another provider is added to an existing user: never (`off`), or if the
+    /// provider is authoritative for the address.
     package enum AutoLink: String, Sendable, CaseIterable { case off, authoritative }
 
     /// The lowest `password_min` that a tenant may set.
     package static let passwordFloor = 8
 
     package var signUp: SignUp = .inviteOnly
-    /// Member or manager; the API refuses `admin`, and no rule gives it.
+    /// The role of people who sign up: member or manager. The API refuses `admin`, and no rule
+    /// gives it.
     package var defaultRole: UserRole = .member
     /// Scopes that the tenant's own product defines for its API keys; they give no rights at `/v1`.
     package var scopeCatalogue = ["smtp", "pop3", "imap", "api:read", "api:write", "app"]
-    /// Allows local development origins in the CORS policy.
+    /// Whether the CORS policy allows local development origins.
     package var devOrigins = false
-    /// Allows private network access (`Access-Control-Allow-Private-Network`).
+    /// Whether pages may reach the service in a private network
+    /// (`Access-Control-Allow-Private-Network`).
     package var privateNetwork = false
     package var allowedDomains: [String] = []
-    /// Allows invites to addresses outside `allowedDomains`.
+    /// Whether addresses outside `allowedDomains` may be invited.
     package var externalInvites = true
-    /// If false, another address may use an invite's token, which is audited.
+    /// Whether only the invited address may use an invite's token. If false, another address may,
+    /// and that is audited.
     package var inviteEmailMustMatch = true
     package var autoLink: AutoLink = .off
-    /// The shortest password in Unicode scalars, at least `passwordFloor`.
+    /// The minimum length of a password in Unicode scalars, at least `passwordFloor`.
     package var passwordMin = 15
-    /// Refuses common passwords, and passwords made from the user's address or name.
+    /// Whether common passwords, and passwords made from the user's address or name, are refused.
     package var passwordBlocklist = true
-    /// Refuses new people at well-known domains of short-lived mailboxes.
+    /// Whether new people at well-known domains of short-lived mailboxes are refused.
     package var blockDisposable = false
-    /// Refuses new people at these domains (A-labels) and below them.
+    /// Domains (A-labels) at which, including their subdomains, new people are refused.
     package var blockedDomains: [String] = []
-    /// Refuses new people at these addresses, which are email keys.
+    /// Addresses (as email keys) at which new people are refused.
     package var blockedEmails: [String] = []
     /// The most invites that may be pending at a time.
     package var invitesPendingMax = 10_000
@@ -46,17 +50,17 @@ package struct TenantPolicy: Sendable, Equatable {
     package var invitesPerRecipientDay = 20
     /// What happens to accounts that are not used.
     package var inactivity = InactivityRule()
-    /// Increases with each change; decisions record it.
+    /// The version of the policy, which increases with each change; decisions record it.
     package var version: Int64 = 1
 
     package init() {}
 
-    /// Whether the allow list admits this domain (an A-label).
+    /// Whether `allowedDomains` includes this domain (an A-label) or is empty.
     package func allows(domain: String) -> Bool {
         allowedDomains.isEmpty || allowedDomains.contains { sameBytes($0, domain) }
     }
 
-    /// The default role that a rule may give; never admin.
+    /// The default role as rules give it; never admin.
     package var givenRole: UserRole { min(defaultRole, .manager) }
 
     /// The role of a user who is admitted by this domain; never admin.
@@ -64,8 +68,8 @@ package struct TenantPolicy: Sendable, Equatable {
         min(domain.role ?? defaultRole, .manager)
     }
 
-    /// How users of this domain are admitted: by its mode, or else by the policy's `sign_up`. A
-    /// closed policy overrides every mode.
+    /// Returns how people of this domain are admitted: by its mode, or else by the policy's
+    /// `sign_up`. If the policy is `closed`, no mode counts.
     package func signUp(by domain: TenantDomain) -> SignUp {
         guard signUp != .closed else { return .closed }
         return switch domain.mode {
@@ -77,18 +81,19 @@ package struct TenantPolicy: Sendable, Equatable {
     }
 }
 
-/// The addresses that a tenant does not admit: those on its own lists, and well-known disposable
-/// domains. It applies to people whom neither an operator nor an invite admits.
+/// The addresses that a tenant refuses: those on its own lists, and well-known disposable domains.
+/// This affects only people whom neither an operator nor an invite admits.
 extension TenantPolicy {
-    /// The member of the policy that blocks an address; raw values are the member's name.
+    /// The setting of the policy that blocks an address; the raw value is its name in the wire
+    /// format.
     package enum Block: String, Sendable, CaseIterable {
         case email = "blocked_emails"
         case domain = "blocked_domains"
         case disposable = "block_disposable"
     }
 
-    /// The member that blocks the address; `nil` if it is not blocked. `key` is its email key,
-    /// `domain` an A-label.
+    /// Returns the setting that blocks the address; `nil` if none does. `key` is the address's
+    /// email key, `domain` an A-label.
     package func block(ofKey key: String, domain: String) -> Block? {
         if blockedEmails.contains(where: { sameBytes($0, key) }) { return .email }
         if !blockedDomains.isEmpty {

@@ -6,7 +6,7 @@ package enum User {
         case pending, active, suspended, deleted
     }
 
-    /// What created the row; for a pending row it decides which rule may activate it.
+    /// What created the user. For a pending user it decides which rule may activate them.
     package enum Source: String, Sendable, CaseIterable {
         case invite, `operator`, `import`, approval
         case signUp = "sign_up"
@@ -14,7 +14,7 @@ package enum User {
     }
 }
 
-/// A person's role in one tenant, ordered by reach.
+/// A person's role in one tenant, ordered from the fewest rights to the most.
 package enum UserRole: String, Sendable, CaseIterable, Comparable {
     case member, manager, admin
 
@@ -29,9 +29,9 @@ package enum UserRole: String, Sendable, CaseIterable, Comparable {
     }
 }
 
-/// A parsed address: `key` is compared, `display` is shown.
+/// A parsed email address: `key` is what is compared, `display` what is shown.
 package struct Email: Sendable, Hashable {
-    /// Plain ASCII: lower-case local part, `@`, the domain's A-label.
+    /// The address in plain ASCII: the local part in lower case, `@`, and the domain as A-label.
     package var key: String
     package var display: String
     package var domain: String

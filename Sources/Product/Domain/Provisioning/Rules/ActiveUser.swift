@@ -1,5 +1,6 @@
 extension Evaluation {
-    /// Rule 8: an active user with another identity. A second sign-in needs proof of both accounts.
+    /// Rule 8: the address belongs to an active user with another identity. Adding this sign-in
+    /// requires proof of both.
     mutating func activeUser(_ tenant: TenantFacts) -> Verdict? {
         guard let user = tenant.user, user.status == .active else {
             note(.activeUser, "no active user", "")
@@ -25,9 +26,9 @@ extension Evaluation {
         return refuse(.activeUser, .identityLinkRequired, "\(user.id)", user: user.id, about: about)
     }
 
-    /// Whether the account may get another sign-in: with a grant, or from an issuer that owns the
-    /// address. If the account's address was never proved, or was given up, its user may be another
-    /// person than the owner of the address.
+    /// Whether this sign-in may be added to the account: with a link grant, or if the issuer owns
+    /// the address. The second is not enough if the account's address was never proved or is a
+    /// former one, because its user may be another person.
     func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
         return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative

@@ -16,7 +16,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// The trust from the provider's assertion, or from the proof by an invite's token.
+    /// Returns the trust in the address from the provider's assertion or from an invite's token.
     func computeAddressTrust(_ provider: Provider) -> AddressTrust {
         guard let email = attempt.email else { return .none }
         let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
@@ -32,7 +32,8 @@ extension Evaluation {
         return proves ? max(word, .claim) : word
     }
 
-    /// Rule 5: the address must be proved. A native sign-up is decided as if it were.
+    /// Rule 5: the address must be proved. A native sign-up is decided as if it were already
+    /// proved.
     mutating func trustInAddress() -> Verdict? {
         if attempt.trigger.isUnprovedNative {
             addressTrust = .proved

@@ -1,8 +1,8 @@
 import Text
 
 extension Evaluation {
-    /// Resolves the tenant that the inputs name. All inputs must name the same one, so that the
-    /// tenant that is requested is the tenant that is checked.
+    /// Resolves the tenant that the inputs name. Refuses if they name different tenants, so that no
+    /// input can request one tenant while another is checked.
     mutating func resolveAskedTenant() -> Verdict? {
         var named = facts.asked
         if let id = facts.provider?.tenantID, !named.contains(where: { $0.source == .provider }) {
@@ -46,9 +46,9 @@ extension Evaluation {
         return nil
     }
 
-    /// Whether there is an invite's token, or an invite that a native sign-up reserved.
+    /// Whether the attempt has an invite's token, or its reservation names an invite.
     var carriesInvite: Bool { attempt.hasInviteToken || facts.reservation?.inviteID != nil }
 
-    /// The same for a join link.
+    /// Whether the attempt has a join link's token, or its reservation names a join link.
     var carriesJoin: Bool { attempt.hasJoinToken || facts.reservation?.joinLinkID != nil }
 }

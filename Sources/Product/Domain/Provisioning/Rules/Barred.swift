@@ -1,6 +1,7 @@
 extension Evaluation {
-    /// Refuses an identity that an operator unlinked here, until a later invite, a link grant or an
-    /// operator's link by hand readmits it (the last of these removes the bar).
+    /// Refuses an identity that an operator unlinked in this tenant. A later invite, a link grant
+    /// or an operator's link by hand admits it again; only the link by hand removes the lock for
+    /// good.
     mutating func barredIdentity(_ tenant: TenantFacts) -> Verdict? {
         guard isBarred(tenant) else { return nil }
         return refuse(
@@ -20,9 +21,9 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Applies the block list. After rule 8 only rules 9 and 10 are left, for people without an
-    /// invite, an operator's row or a user. Those three are deliberate acts, which a list does not
-    /// undo.
+    /// Refuses an address on the tenant's block list. It runs after rule 8, so it affects only
+    /// people whom rules 9 and 10 would admit. An invite, an operator's row or an existing user
+    /// takes precedence over the list.
     mutating func blockedAddress(_ tenant: TenantFacts) -> Verdict? {
         guard let block = block(in: tenant) else { return nil }
         return refuse(.blockList, .emailBlocked, block.rawValue, about: [.tenant(tenant.id)])

@@ -1,4 +1,4 @@
-/// How a tenant knows the attempt; the first match counts.
+/// What a tenant has about the person of the attempt; the first case that applies counts.
 enum Knowledge: Equatable {
     case suspendedUser(UserFacts)
     case liveInvite
@@ -24,7 +24,7 @@ enum Knowledge: Equatable {
         }
     }
 
-    /// The order of precedence in rule 4.
+    /// The precedence in rule 4: a lower number comes first.
     var rank: Int {
         switch self {
         case .suspendedUser: 0
@@ -55,13 +55,13 @@ struct Candidate {
     var knowledge: Knowledge
     var standing: Standing
 
-    /// The outcome in the tenant if the address is proved.
+    /// What the tenant does with the person if the address is proved.
     enum Standing {
-        /// Admits the person, or creates a row that waits for approval.
+        /// It admits the person, or lets them wait for approval.
         case admits
-        /// The account has another sign-in; the person may link this one.
+        /// The person has an account there with another sign-in, to which they may link this one.
         case linkable
-        /// Refuses, whatever the person does.
+        /// It refuses, whatever the person does.
         case refuses
     }
 

@@ -1,9 +1,9 @@
 import Text
 
 extension Evaluation {
-    /// Rule 4: the tenants that know this address. If there are several, the person must choose, so
-    /// that a hostile invite cannot capture a person whose domain belongs to another tenant.
-    /// Tenants that would only refuse are not offered.
+    /// Rule 4: finds the tenants that know this address. If there are several, the person must
+    /// choose, so that a hostile invite cannot draw in a person whose domain belongs to another
+    /// tenant. Tenants that would only refuse are not offered.
     mutating func candidateTenants() -> Verdict? {
         let found = candidates()
         let isAdmitted = found.contains { $0.standing == .admits }
@@ -24,7 +24,7 @@ extension Evaluation {
         return settle(on: counted[0])
     }
 
-    /// Every tenant that knows the person, ordered by id.
+    /// Returns every tenant that knows the person, ordered by id.
     private func candidates() -> [Candidate] {
         let pool = asked.map { [$0] } ?? facts.tenants.values.filter { $0.status == .active }
         return pool.compactMap { tenant in
@@ -83,8 +83,8 @@ extension Evaluation {
             case (.pending, .operator), (.pending, .import): return .pendingRow(user)
             case (.active, _): return .activeUser(user)
             case (.pending, .approval): return .awaitsApproval(user)
-            // A row made by an invite counts only through that invite. A row from an unproved
-            // sign-up does not count.
+            // A pending user from an invite counts only with that invite. One from a sign-up
+            // without a proved address does not count.
             case (.pending, _), (.suspended, _), (.deleted, _): break
             }
         }
@@ -98,14 +98,15 @@ extension Evaluation {
         attempt.email.map { tenant.domain?.covers($0.domain) == true } ?? false
     }
 
-    /// Whether the domain's tenant is suspended: it admits no one now, and other tenants require an
-    /// explicit choice.
+    /// Whether the address's domain belongs to a suspended tenant. That tenant admits no one now,
+    /// and the person must choose another one explicitly.
     private var isDomainOfSuspended: Bool {
         asked == nil
             && facts.tenants.values.contains { $0.status == .suspended && ownsDomain($0) }
     }
 
-    /// A user deleted within 30 days, found by address or by this identity.
+    /// Returns a user who was deleted less than 30 days ago, found by the address or by this
+    /// identity; `nil` if there is none.
     private func recentlyDeleted(_ tenant: TenantFacts) -> UserFacts? {
         let byIdentity = facts.known.filter {
             $0.tenantID == tenant.id && $0.user.status == .deleted
@@ -118,7 +119,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// The outcome in this tenant by the rules after rule 5.
+    /// Returns what the rules after rule 5 would do with the person in this tenant.
     func standing(of tenant: TenantFacts, _ knowledge: Knowledge) -> Candidate.Standing {
         if let mine = facts.known.first(where: { $0.tenantID == tenant.id }) {
             switch mine.user.status {
@@ -154,8 +155,8 @@ extension Evaluation {
         tenant.user.map { mayTakeAnother($0, in: tenant) } ?? false ? .admits : .linkable
     }
 
-    /// Other tenants with live invites or rows for this person, to be offered as choices. A choice
-    /// that was offered once remains one.
+    /// Returns the other tenants with valid invites or users for this person, to be offered as
+    /// choices. A tenant that was offered once stays a choice.
     func openElsewhere(than here: UUID?) -> [UUID] {
         guard addressTrust > .none, asked == nil else { return [] }
         let found = facts.tenants.values.filter { tenant in
@@ -170,13 +171,14 @@ extension Evaluation {
         return found.map(\.id).sorted()
     }
 
-    /// The tenants except declined ones, unless all are declined.
+    /// Returns the tenants without those that the person declined; if all were declined, all of
+    /// them.
     private func offered(_ tenants: [UUID]) -> [UUID] {
         let left = tenants.filter { id in facts.tenants[id].map { !isDeclined($0) } ?? true }
         return left.isEmpty ? tenants : left
     }
 
-    /// Whether the person declined the tenant and got no later invite.
+    /// Whether the person declined the tenant and got no invite from it since.
     func isDeclined(_ tenant: TenantFacts) -> Bool {
         guard let at = facts.declined[tenant.id] else { return false }
         guard let invite = tenant.invite, invite.invite.isLive(at: now) else { return true }

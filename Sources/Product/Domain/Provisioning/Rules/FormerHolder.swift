@@ -1,8 +1,8 @@
 import Text
 
 extension Verdict {
-    /// The verdict for a confirmation whose `sub` is not the bound one: it binds and completes
-    /// nothing. `identity` is the name's identity so far, if any.
+    /// Returns the refusal for a confirmation whose `sub` differs from the stored one. It changes
+    /// nothing. `identity` is the identity that has the user name so far, if any.
     package static func anotherSub(in tenant: UUID?, of identity: UUID?) -> Verdict {
         var verdict = Verdict(.refused, reason: .identityConflict)
         verdict.tenantID = tenant
@@ -16,11 +16,12 @@ extension Verdict {
     }
 }
 
-/// Rules for a pool's native user name: it must neither look federated nor inherit the user of a
-/// previous holder.
+/// Rules for the native user names of a pool. Such a name must not look like a federated one, and
+/// must not lead to the user of another person who had it before.
 extension Evaluation {
-    /// A new native user must not take a name that begins like those of the pool's federated users.
-    /// Their keys differ anyway; the rule prevents confusion in people and other systems.
+    /// Refuses a new native user whose name begins like the names of the pool's federated users.
+    /// The identities would differ anyway; the rule keeps people and other systems from confusing
+    /// them.
     mutating func userName(_ provider: Provider) -> Verdict? {
         guard attempt.trigger == .nativeSignUp else { return nil }
         let upstreams = provider.upstreams.map(\.name) + facts.shownUpstreams
@@ -30,8 +31,8 @@ extension Evaluation {
         return refuse(.userName, .identityConflict, "begins with an upstream's name")
     }
 
-    /// A native name with another `sub` is another person. The name no longer leads to the former
-    /// holder, and the newcomer needs an invite.
+    /// Handles a native user name that came back with another `sub`, so it belongs to another
+    /// person now. The name no longer leads to the former user, and the new person needs an invite.
     mutating func formerHolder() -> Verdict? {
         guard let former = facts.formerHolders.first else { return nil }
         note(.knownIdentity, "name given anew", former.identityID.description)
@@ -42,7 +43,8 @@ extension Evaluation {
         return isInvited ? nil : refuseNewcomer(.knownIdentity, former)
     }
 
-    /// The same as `formerHolder`, after rule 4 has found the newcomer's tenants.
+    /// Refuses the new person of `formerHolder` without a valid invite, once rule 4 has found the
+    /// tenants.
     mutating func formerHolderUninvited() -> Verdict? {
         guard let former = facts.formerHolders.first, knowledge != .liveInvite else { return nil }
         return refuseNewcomer(.candidateTenant, former)
@@ -55,9 +57,10 @@ extension Evaluation {
         return verdict
     }
 
-    /// While the address is only claimed, a stranger gets the same public reason for all refusals
-    /// of rules 4 to 10: different ones would reveal who is known where. A person to whom the
-    /// identity itself leads is not a stranger.
+    /// Returns the reason to show instead of the real one; `nil` to show the real one. While the
+    /// address is not proved, rules 4 to 10 all show a stranger the same reason, since different
+    /// ones would reveal who is known where. A person who has this identity already is not a
+    /// stranger.
     func publicReason(_ verdict: Verdict) -> Reason? {
         guard verdict.outcome == .refused, addressTrust == .none,
             let rule = refusingRule?.number, rule >= 4,

@@ -1,5 +1,6 @@
 extension Evaluation {
-    /// Rule 3: the attempt has a token. An invalid token refuses, and no other rule runs.
+    /// Rule 3: checks the invite's token of the attempt. An invalid token refuses, and no other
+    /// rule runs.
     mutating func inviteToken() -> Verdict? {
         guard carriesInvite else {
             note(.inviteToken, "no token", "")
@@ -18,7 +19,8 @@ extension Evaluation {
         }
         if found.invite.email != attempt.email {
             let policy = facts.tenants[found.invite.tenantID]?.policy ?? TenantPolicy()
-            // Another address needs its own proof, since the token only proves the invited one.
+            // The token proves only the invited address, so another address needs a proof of its
+            // own.
             guard !policy.inviteEmailMustMatch,
                 addressTrust > .none || attempt.trigger.isUnprovedNative
             else {
@@ -60,7 +62,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 3 for a join link's token. An invalid token refuses, and no other rule runs.
+    /// Rule 3 for the token of a join link. An invalid token refuses, and no other rule runs.
     mutating func joinToken() -> Verdict? {
         guard carriesJoin else { return nil }
         guard let found = facts.joinLink else { return refuse(.inviteToken, .joinUnknown, "") }

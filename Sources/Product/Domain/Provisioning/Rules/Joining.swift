@@ -1,9 +1,10 @@
 import Text
 
 extension Evaluation {
-    /// Rule 9: the tenant has verified the address's domain. The domain's mode, or else the policy,
-    /// decides who is admitted. Only an assertion that is authoritative for that domain, or a
-    /// proved mailbox, counts: an account that was verified once may outlive its mailbox.
+    /// Rule 9: the tenant has verified the address's domain. The mode of the domain, or else the
+    /// policy, decides who is admitted. The address counts only if its mailbox was proved, or if an
+    /// issuer that is authoritative for the domain asserts it: an account elsewhere may outlive its
+    /// mailbox.
     mutating func verifiedDomain(_ tenant: TenantFacts) -> Verdict? {
         guard let email = attempt.email, let domain = tenant.domain, domain.covers(email.domain)
         else {
@@ -38,7 +39,7 @@ extension Evaluation {
         return create(.verifiedDomain, tenant, role: role, source: .signUp, status: .active)
     }
 
-    /// A row that waits for approval, if the limit of waiting people permits it.
+    /// Creates a user who waits for approval; refuses if too many people wait already.
     mutating func waiting(_ rule: Rule, _ tenant: TenantFacts, role: UserRole) -> Verdict {
         guard !tenant.isWaitingRoomFull else {
             return refuse(
@@ -50,8 +51,8 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 10 for a person with a live join link whom no earlier rule knows. It admits as an open
-    /// tenant does, always as a member.
+    /// Rule 10 for a person who has a valid join link and whom no earlier rule knows. It admits
+    /// like a tenant that is open to all, but always with the role of a member.
     mutating func joined(_ tenant: TenantFacts) -> Verdict? {
         guard let link = joinLink?.link, case .joinLink = knowledge else { return nil }
         if let detail = refusalOfJoining(tenant) {
@@ -62,7 +63,7 @@ extension Evaluation {
             also: [.useJoinLink(link: link.id)])
     }
 
-    /// Why the tenant's policy or the link does not admit this address; `nil` if they do.
+    /// Returns why the tenant's policy or the link does not admit this address; `nil` if they do.
     func refusalOfJoining(_ tenant: TenantFacts) -> String? {
         if tenant.policy.signUp == .closed { return "the tenant is closed" }
         guard let email = attempt.email, let link = joinLink?.link else { return "no address" }
@@ -75,8 +76,8 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 10: the requested tenant admits every proved address, or lets everyone wait for
-    /// approval.
+    /// Rule 10: the requested tenant admits everyone with a proved address, or lets everyone wait
+    /// for approval.
     mutating func openTenant(_ tenant: TenantFacts) -> Verdict {
         let policy = tenant.policy
         guard isOpenToAsking(tenant) else {
@@ -88,7 +89,7 @@ extension Evaluation {
                 .openTenant, .notInvited, "outside the allowed domains", about: [.tenant(tenant.id)]
             )
         }
-        // The people of a domain whose mode is `ask` wait in an open tenant too.
+        // In an open tenant too, people of a domain whose mode is `ask` wait for approval.
         let asks = tenant.domain.map { $0.covers(email.domain) && $0.mode == .ask } ?? false
         guard policy.signUp == .open, !asks else {
             return waiting(.openTenant, tenant, role: policy.givenRole)

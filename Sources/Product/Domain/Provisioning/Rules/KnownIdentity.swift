@@ -1,9 +1,9 @@
 import Text
 
 extension Evaluation {
-    /// Rule 1: this identity is known. It requires no email. `only` is the tenant that was
-    /// requested or that rule 4 found. Without one, identities that a tenant asserts do not count:
-    /// they would lead people of other tenants to any tenant that claims their subjects.
+    /// Rule 1: a user already has this identity; no email is required. `only` is the tenant that
+    /// was requested or that rule 4 found. Without it, identities that only a tenant asserts do not
+    /// count: any tenant could claim the identities of other tenants' people.
     mutating func knownIdentity(in only: TenantFacts?) -> Verdict? {
         // The acceptance page proves a token and sets a password, but it is not a sign-in.
         guard attempt.trigger != .invitePage else {
@@ -65,8 +65,9 @@ extension Evaluation {
         return verdict
     }
 
-    /// Whether a pending row that an operator linked by hand waits for this sign-in, whatever its
-    /// address. A row made by an invite counts only through that invite.
+    /// Whether the row is a pending user whose sign-in an operator linked by hand, and who is
+    /// activated by this sign-in, whatever its address. A user from an invite counts only with that
+    /// invite.
     func waitsByHand(_ row: KnownIdentity) -> Bool {
         guard row.isLinkedManually, row.user.status == .pending,
             asked != nil || !row.isAssertedByTenant
@@ -91,14 +92,14 @@ extension Evaluation {
         var verdict = succeed(
             .knownIdentity, .linked, tenant: tenant, user: row.user.id, invite: accepted,
             effects: effects)
-        // The same as for a known user, so that a retry gets the same answer.
+        // Offer the same choices as for an active user, so that a retry gets the same answer.
         if asked == nil, !attempt.trigger.isUnprovedNative {
             verdict.choices = openElsewhere(than: tenant.id)
         }
         return verdict
     }
 
-    /// Why the known rows admit no one; `nil` if none of them refuses.
+    /// Returns why the users of this identity cannot sign in; `nil` if none of them refuses.
     private func refusal(of rows: [KnownIdentity]) -> HeldRefusal? {
         func held(_ reason: Reason, _ row: KnownIdentity) -> HeldRefusal {
             let isTenants = reason == .tenantSuspended
@@ -122,14 +123,15 @@ extension Evaluation {
             .map { held(.approvalPending, $0) }
     }
 
-    /// Whether a live invite approves a waiting row. Rule 6 does so once the address is proved.
+    /// Whether a valid invite replaces the approval for which the user waits. Rule 6 applies it
+    /// once the address is proved.
     func isApprovedByInvite(_ row: KnownIdentity) -> Bool {
         guard let email = attempt.email, let invite = row.invite?.invite else { return false }
         return invite.isLive(at: now) && invite.email == email
     }
 }
 
-/// A refusal of rule 1 that stands unless another tenant admits the person.
+/// A refusal by rule 1, which is final unless another tenant admits the person.
 struct HeldRefusal {
     var reason: Reason
     var tenant: UUID

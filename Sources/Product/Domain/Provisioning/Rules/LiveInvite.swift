@@ -1,5 +1,6 @@
 extension Evaluation {
-    /// Rule 6: links the pre-provisioned row and accepts the invite once, with its role.
+    /// Rule 6: accepts a valid invite, which works once. Links the sign-in to the invited user, who
+    /// gets the invite's role.
     mutating func liveInvite(_ tenant: TenantFacts) -> Verdict? {
         guard let found = invite, case .liveInvite = knowledge else {
             note(.liveInvite, "no live invite", "")
@@ -14,7 +15,7 @@ extension Evaluation {
                 .liveInvite, .notInvited, "outside the allowed domains", invite: id,
                 about: [.invite(found.invite)])
         }
-        // An active user gets a second sign-in only by rule 8, whether invited or not.
+        // Only rule 8 adds a second sign-in to an active user, whether invited or not.
         if let user = tenant.user, user.status == .active {
             note(
                 .liveInvite, "the user is active", "\(user.id)",
@@ -41,7 +42,8 @@ extension Evaluation {
             also: closing)
     }
 
-    /// The role that the inviter may still give; `member` if the inviter may give none.
+    /// Returns the invite's role, limited to what the inviter may still give (at least `member`),
+    /// and whether it was lowered.
     private func invitedRole(_ found: InviteFacts) -> (UserRole, downgraded: Bool) {
         let role = found.invite.role
         switch found.inviter {
@@ -59,7 +61,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 7: a pending row that an operator or an import created.
+    /// Rule 7: links the sign-in to a pending user that an operator or an import created.
     mutating func pendingRow(_ tenant: TenantFacts) -> Verdict? {
         guard case .pendingRow(let row) = knowledge else {
             note(.pendingRow, "no pending row", "")

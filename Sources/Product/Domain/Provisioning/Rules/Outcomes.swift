@@ -1,8 +1,8 @@
 import Text
 
 extension Evaluation {
-    /// Links the identity to a row. Unproved credentials of the row are removed first
-    /// (pre-hijacking).
+    /// Returns a success that links the identity to an existing user. Credentials without a proof
+    /// of the address are removed first, against account pre-hijacking.
     mutating func attach(
         _ rule: Rule, _ tenant: TenantFacts, _ row: UserFacts, _ change: Effect?,
         invite: UUID? = nil, also: [Effect] = [], outcome: Outcome = .linked
@@ -10,7 +10,7 @@ extension Evaluation {
         let mine = facts.known.first { $0.tenantID == tenant.id && $0.user.status != .deleted }
         if let mine, mine.user.id != row.id { return conflict(rule, mine) }
         var effects = tombstones(tenant)
-        // An active row already has its user; a grant only adds to it.
+        // An active user's own credentials stay; a link grant only adds one.
         let wipes = row.hasUnprovedCredential && row.status != .active
         if wipes { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
         if let change { effects.append(change) }
@@ -23,7 +23,8 @@ extension Evaluation {
             effects: effects + also)
     }
 
-    /// Creates the row for this address. An existing row that no rule counts is removed or adopted.
+    /// Returns a success that creates a user with this address. A user that no rule leads to is
+    /// removed, or taken over instead.
     mutating func create(
         _ rule: Rule, _ tenant: TenantFacts, role: UserRole, source: User.Source,
         status: User.Status, invite: UUID? = nil, also: [Effect] = []
@@ -60,8 +61,8 @@ extension Evaluation {
             about: [.user(mine.user.id, of: mine.tenantID)])
     }
 
-    /// The effects that end identities of deleted users, and of the person who had this user name
-    /// before.
+    /// Returns the effects that unlink the identities of deleted users, and of the person who had
+    /// this user name before.
     private func tombstones(_ tenant: TenantFacts) -> [Effect] {
         let deleted = facts.known.filter { $0.user.status == .deleted }
         return (deleted + facts.formerHolders).filter { $0.tenantID == tenant.id }
