@@ -177,7 +177,7 @@ package final class Service: Sendable {
                     try await standbys.follow(database.app)
                 })
         }
-        // Jobs do not run on the loop that sends mails, because jobs wait for mails to be sent.
+        // Jobs run apart from the loop that sends mails, because jobs create mails to send.
         for _ in 0..<JobRunner.lanes {
             tasks.append(
                 task("jobs.round_failed", every: 1, on: loops[loops.count - 1]) {

@@ -38,7 +38,7 @@ package struct ServiceConfiguration: Sendable {
     /// The addresses and CIDR blocks of the proxies whose `X-Forwarded-For` and `X-Forwarded-Proto`
     /// are believed.
     package var trustedProxies: [String] = []
-    /// Whether jobs run with little processor time while there are requests to answer.
+    /// Whether jobs leave nearly all of the processor time to requests while requests arrive.
     package var jobsGiveWay = true
     /// Whether imports accept only password hashes within the tighter limits of cost.
     package var holdsImportedHashesTightly = false

@@ -79,7 +79,8 @@ extension Provisioning {
         of attempt: Attempt, _ facts: Facts, _ refused: Reason, _ now: Timestamp
     ) -> [Edit] {
         var edits: [Edit] = []
-        // The reader may see other changes as well: the rules run even after a rate limit refused.
+        // The rules themselves know no rate limit, so running them on unchanged facts shows whether
+        // a higher limit alone would admit the person.
         if refused == .rateLimited {
             edits.append(
                 edit(.raiseLimit, nil, "Too many attempts were refused within a minute.") { _ in })

@@ -182,8 +182,8 @@ package enum Rule: String, Sendable, CaseIterable {
 
 extension Provisioning {
     /// Whether this person may decline the tenant. The address must be proved, and the tenant must
-    /// have a valid invite, a pending row or a domain for it. The person must have no sign-in there
-    /// yet, and must not have declined it before.
+    /// have a valid invite, a pending row or a domain for it, or have been offered as a choice. The
+    /// person must not be an active user there, and must not have declined it before.
     package static func mayDecline(
         _ tenant: UUID, attempt: Attempt, facts: Facts, now: Timestamp
     ) -> Bool {

@@ -2,8 +2,8 @@ import Text
 
 /// Decides whether a second call is a retry of the first.
 package enum Retry {
-    /// Seconds within which repeated calls without an `event_id` count as one call, if their
-    /// digests (`digestInput`) are equal.
+    /// Seconds within which calls without an `event_id` count as one call if their `digestInput` is
+    /// equal.
     package static let window: Int64 = 600
 
     /// The parts of a recorded decision that are compared with a new run of the rules.

@@ -8,8 +8,8 @@ import Runtime
 import Storage
 import Text
 
-/// Administration with the database's credentials and without a server: the first owner, a key. It
-/// applies the service's own rules and writes the same audit rows.
+/// Administration without a running server: creates the first owner or a key with the database's
+/// credentials. It applies the service's own rules and writes the same audit rows.
 struct AdministrationCommand {
     struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -47,7 +47,8 @@ struct AdministrationCommand {
         return 0
     }
 
-    /// Resets an operator's password; for a server that sends no mail.
+    /// Creates a link with which an operator can set a new password, for a server that sends no
+    /// mail.
     func resetOperator(_ call: Invocation) throws -> Int32 {
         let base = settings.publicURL ?? "http://\(settings.listen.text)"
         let address = try Self.address(call.values["email"] ?? "")
@@ -127,22 +128,23 @@ struct AdministrationCommand {
         requestID: "", ip: nil)
 }
 
-/// The service without sockets, for one command, with the database's credentials.
+/// Runs one command on the service without its sockets, with the database's credentials.
 struct OfflineService {
     struct Unready: Error, CustomStringConvertible {
         var description: String
     }
 
     var settings: Settings
-    /// The caller of every request.
+    /// The caller that every request of the command counts as coming from.
     var principal: CallerPrincipal
-    /// In milliseconds; 0 for no limit.
+    /// The time limit of a database statement in milliseconds; 0 for no limit.
     var statementTimeout = 2500
-    /// Whether the secret key must fit the database. False only for the command that repairs this.
+    /// Whether the secret key must match the database. False only for the command that repairs a
+    /// mismatch.
     var needsSecrets = true
 
-    /// Throws an error with a text for the person at the command line if the service cannot be
-    /// used.
+    /// Runs `work` on the service. If the service cannot be used, throws an error with a text for
+    /// the person at the command line.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable (Composition) async throws -> Value
     ) throws -> Value {

@@ -5,29 +5,31 @@ import JSON
 import Postgres
 import Runtime
 
-/// `gatehouse backup drill`: shows that a dump can be restored, in a separate database. The real
-/// one is only read.
+/// `gatehouse backup drill`: shows that a dump can be restored, by restoring it into a separate
+/// database. The real database is only read.
 struct BackupDrill {
     struct Refused: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// Settings for one snapshot for all statements, and the same text for the same row.
+    /// Database settings by which all statements see one snapshot, and the same row always has the
+    /// same text.
     static let steady: [(StaticString, String)] = [
         ("transaction_isolation", "repeatable read"), ("transaction_read_only", "on"),
         ("DateStyle", "ISO"), ("IntervalStyle", "postgres"), ("bytea_output", "hex"),
     ]
 
     var settings: Settings
-    /// The path of a dump in pg_restore's format; if `nil`, a dump is made and every row of it is
-    /// compared.
+    /// The path of a dump in pg_restore's format; if `nil`, a new dump is made, and each of its
+    /// rows is compared after the restore.
     var dump: String?
-    /// Whether the restored database is kept.
+    /// Whether the restored database is kept at the end.
     var keeps = false
-    /// Called for each finding as soon as it is known.
+    /// A function that is called with each finding as soon as it is known.
     var report: (Finding) -> Void
 
-    /// Reports what it does and finds. Throws only if something prevents the drill from starting.
+    /// Runs the drill and reports each step and finding. Throws only if something prevents the
+    /// drill from starting.
     func run() throws {
         guard let server = settings.drillDatabaseURL else {
             throw Command.Missing(name: "GATEHOUSE_DRILL_DATABASE_URL")
@@ -58,7 +60,7 @@ struct BackupDrill {
                     : "the dump is NOT good: do not put it in the place of anything"))
     }
 
-    /// A connection whose statements may take as long as they need.
+    /// Returns a connection whose statements may take any time.
     static func client(_ conninfo: String, on loop: EventLoop) -> Postgres {
         var configuration = PostgresConfiguration(conninfo: conninfo)
         configuration.applicationName = "gatehouse-drill"
@@ -73,8 +75,8 @@ struct BackupDrill {
 
     // MARK: the dump and its restore
 
-    /// Calls `body` while the restored database exists, with the contents of the dump if they are
-    /// known.
+    /// Restores a dump and calls `body` while the restored database exists. `body` gets the
+    /// contents of the dump, or nil if the dump was not made here.
     private func restored(
         into scratch: ScratchDatabase, on loop: EventLoop,
         _ body: ([String: TableContents]?) throws -> Void
@@ -96,7 +98,7 @@ struct BackupDrill {
             try restore(path, scratch)
             try body(contents)
         } catch {
-            // Keep the first error; the next drill names a database that was left behind.
+            // Throw the first error; if the database is left behind, the next drill names it.
             if !keeps { try? scratch.drop() }
             throw error
         }
@@ -115,7 +117,7 @@ struct BackupDrill {
         }
     }
 
-    /// Dumps the database to a file; returns the contents that were dumped.
+    /// Dumps the database to the file at `path` and returns the contents that were dumped.
     private func take(to path: String, on loop: EventLoop) throws -> [String: TableContents] {
         guard let url = settings.backupDatabaseURL?.text else {
             throw Command.Missing(name: "GATEHOUSE_BACKUP_DATABASE_URL")
@@ -187,7 +189,7 @@ struct BackupDrill {
                 name: name, result: .failed, detail: differences.joined(separator: "; "))
     }
 
-    /// Asks about the key in the restored database as the service would.
+    /// Verifies the key in the restored database as the service would, and returns the finding.
     private func verified(_ key: Secret, _ scratch: ScratchDatabase) -> Finding {
         var restored = settings
         restored.databaseURL = Secret(Array(scratch.conninfo(as: "gatehouse_app").utf8))
@@ -220,7 +222,8 @@ struct BackupDrill {
         if let fault = Conninfo.fault(conninfo) { throw Refused(description: "\(name): \(fault)") }
     }
 
-    /// Runs a step, and reports its result with its time. SIGINT and SIGTERM wait for its end.
+    /// Runs a step and reports its result and its duration. SIGINT and SIGTERM take effect when the
+    /// step ends.
     private func step(_ name: String, _ body: () throws -> String) throws {
         let start = ContinuousClock.now
         let detail = try body()
@@ -228,7 +231,8 @@ struct BackupDrill {
         report(Finding(name: name, result: .ok, detail: "\(detail), \(Self.since(start))"))
     }
 
-    /// A folder that only this user may enter, because the dump holds everyone's data.
+    /// Creates a folder that only this user can enter, because the dump contains everyone's data;
+    /// returns its path.
     private static func makeFolder() throws -> String {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var path = Array("\(parent)/gatehouse-drill.XXXXXX".utf8CString)
@@ -248,15 +252,17 @@ struct BackupDrill {
     }
 }
 
-/// The database that is dumped, at one moment: the dump and the count of its rows see the same.
+/// The database that is dumped, seen in one snapshot, so that the dump and the count of its rows
+/// agree.
 struct DumpSource: Sendable {
     let conninfo: String
-    /// For `pg_dump --snapshot`; valid until `close`.
+    /// The snapshot's name for `pg_dump --snapshot`; valid until `close`.
     let snapshot: String
     private let client: Postgres
     private let open: OpenTransaction
 
-    /// Throws `BackupDrill.Refused` if row-level security would leave the dump without rows.
+    /// Connects and opens the snapshot. Throws `BackupDrill.Refused` if row-level security would
+    /// leave the dump without rows.
     static func open(_ conninfo: String, on loop: EventLoop) async throws -> DumpSource {
         let client = BackupDrill.client(conninfo, on: loop)
         do {
@@ -298,22 +304,25 @@ struct DumpSource: Sendable {
     }
 }
 
-/// The database that a dump is restored into, on a server where the login is a superuser.
+/// The temporary database into which a dump is restored. It is on a server where the login is a
+/// superuser.
 struct ScratchDatabase: Sendable {
     static let name = "gatehouse_drill"
 
-    /// The superuser's connection string, for any database of the server.
+    /// The superuser's connection string without a database's name.
     let server: String
 
-    /// The superuser's connection string, for the scratch database.
+    /// The superuser's connection string for the temporary database.
     private var conninfo: String { Conninfo.adding(server, "dbname", Self.name) }
 
-    /// The same login acting as one of Gatehouse's roles, whose password is not needed.
+    /// Returns a connection string with the superuser's login that acts as one of Gatehouse's
+    /// roles, so that the role's password is not needed.
     func conninfo(as role: String) -> String {
         Conninfo.adding(conninfo, "options", "-c role=\(role)")
     }
 
-    /// Throws `BackupDrill.Refused` if nothing can be restored here, or if the name is taken.
+    /// Checks that the database can be created. Throws `BackupDrill.Refused` if nothing can be
+    /// restored on this server, or if the database's name is in use.
     func requireRoom(on loop: EventLoop) async throws {
         let client = BackupDrill.client(server, on: loop)
         let found: Result<Rows, any Error>
@@ -353,10 +362,10 @@ struct ScratchDatabase: Sendable {
 
     func create() throws { try run("CREATE DATABASE \(Self.name) OWNER gatehouse_owner", server) }
 
-    /// Also ends the connections to it.
+    /// Removes the database, even if there are connections to it.
     func drop() throws { try run("DROP DATABASE \(Self.name) WITH (FORCE)", server) }
 
-    /// Stops at the first fault.
+    /// Restores the dump into the database; throws at the first error.
     func restore(_ dump: String, jobs: Int) throws {
         var restore = Subprocess([
             "pg_restore", "--exit-on-error", "--jobs=\(jobs)", "--dbname=\(Self.name)", dump,
@@ -365,7 +374,7 @@ struct ScratchDatabase: Sendable {
         _ = try restore.run()
     }
 
-    /// A restored database has no statistics for the planner.
+    /// Makes statistics for the planner, which a restored database lacks.
     func analyze() throws { try run("ANALYZE", conninfo) }
 
     func contents(on loop: EventLoop) async throws -> [String: TableContents] {
@@ -388,13 +397,13 @@ struct ScratchDatabase: Sendable {
     }
 }
 
-/// What a table contains: enough to see that two databases hold the same.
+/// A summary of a table's contents that is enough to see whether two databases have the same rows.
 struct TableContents: Equatable, Sendable {
     var rows: Int
-    /// Covers all rows in any order; it is the same for the same rows on any server.
+    /// A checksum of all rows in any order; equal rows give an equal checksum on any server.
     var digest: String
 
-    /// For every table in the schema `public`, by name.
+    /// Returns the contents of every table in the schema `public`, by name.
     static func all(_ transaction: Transaction) async throws -> [String: TableContents] {
         let tables = try await transaction.query(
             """
@@ -417,7 +426,8 @@ struct TableContents: Equatable, Sendable {
         return contents
     }
 
-    /// How the second differs from the first, a sentence for each table; empty if it does not.
+    /// Returns how the restored contents differ from the dumped ones, one sentence for each table;
+    /// empty if they do not.
     static func differences(
         _ dumped: [String: TableContents], _ restored: [String: TableContents]
     ) -> [String] {

@@ -33,7 +33,8 @@ struct Checks: Sendable {
         return findings
     }
 
-    /// Whether a key is set. The database check compares it with the database's key.
+    /// Returns a failure if no usable secret key is set. Whether the key fits the database is
+    /// checked elsewhere.
     private func secret() -> Finding? {
         do {
             _ = try settings.secrets()
@@ -115,7 +116,7 @@ struct Checks: Sendable {
         return reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
     }
 
-    /// If the server with these settings is running, its own ports are in use.
+    /// Warns if a port of the settings is in use, unless the server with these settings is running.
     private func ports() -> [Finding] {
         do {
             try ListenFault.check(settings)
@@ -126,7 +127,8 @@ struct Checks: Sendable {
         return []
     }
 
-    /// Without the setting, or with one that fits no request, every other host is answered 421.
+    /// Checks GATEHOUSE_PUBLIC_URL. Without it, or with one that no request matches, every host but
+    /// this machine's is answered 421.
     private func publicNames() -> [Finding] {
         guard let url = settings.publicURL else {
             let names = PublicAddress.loopbackNames
@@ -165,7 +167,8 @@ struct Checks: Sendable {
         }
     }
 
-    /// Only a warning, because a proxy that this machine cannot see may serve the name.
+    /// Checks that the public name resolves and is reachable. A failure is only a warning, because
+    /// a proxy that this machine cannot see may serve the name.
     private func publicName(_ url: String) -> Finding {
         guard let host = Endpoint(url, ports: ["http": 80, "https": 443])?.host else {
             return Finding(name: "public name", result: .failed, detail: "not understood")
@@ -223,13 +226,14 @@ enum Reach {
 
     static func resolves(_ host: String) -> Bool { withAddresses(host, 0) { $0 != nil } ?? false }
 
-    /// True if one of the host's addresses accepts a connection within five seconds.
+    /// Returns whether one of the host's addresses accepts a connection within five seconds.
     static func connects(_ host: String, _ port: UInt16) -> Bool {
         connection(host, port).map { close($0) } != nil
     }
 
-    /// The socket of a connection to the first of the host's addresses that accepts one; the caller
-    /// closes it. Neither connecting nor waiting for an answer takes more than five seconds.
+    /// Returns the socket of a connection to the first of the host's addresses that accepts one;
+    /// the caller closes it. Connecting takes at most five seconds, and so does each wait for an
+    /// answer.
     static func connection(_ host: String, _ port: UInt16) -> Int32? {
         withAddresses(host, port) { first in
             var entry = first

@@ -5,7 +5,8 @@ import Synchronization
 
 /// The command line. Exit codes: 0 done, 1 failed, 2 wrong usage.
 package enum Command {
-    /// `arguments` begins with the program's name.
+    /// Runs the command that `arguments` name and returns the exit code; the first argument is the
+    /// program's name.
     package static func run(_ arguments: [String]) -> Int32 {
         let terminal = Terminal(environment: environment())
         let help = CommandHelp(commands: all)
@@ -58,7 +59,8 @@ package enum Command {
     }
 }
 
-/// What went wrong, for a person who runs the command and may see the database's data anyway.
+/// Returns the full text of an error. The person who runs the command may see it, since they can
+/// read the database anyway.
 func inFull(_ error: any Error) -> String { (error as? PostgresError)?.inFull ?? "\(error)" }
 
 func say(_ text: String) { emit(text, to: 1) }
@@ -77,7 +79,8 @@ private func emit(_ text: String, to descriptor: Int32) {
     }
 }
 
-/// Runs async work on a loop and blocks the calling thread until it ends. Not for a loop's thread.
+/// Runs async work on an event loop and blocks the calling thread until it ends. Must not be called
+/// on a loop's own thread.
 func waitFor<Value: Sendable>(
     on loop: EventLoop, _ work: @escaping @Sendable () async throws -> Value
 ) throws -> Value {
@@ -107,7 +110,7 @@ private final class Outcome<Value: Sendable>: Sendable {
     var value: Result<Value, any Error>? { result.withLock { $0 } }
 }
 
-/// How progress and results are shown: in colour on a terminal, plain into a pipe or a file.
+/// Shows progress and results: in colour on a terminal, plain in a pipe or a file.
 struct Terminal: Sendable {
     enum Colour: Int, Sendable {
         case red = 31
@@ -119,7 +122,7 @@ struct Terminal: Sendable {
 
     var isColoured: Bool
 
-    /// NO_COLOR (any non-empty value) and TERM=dumb ask for plain text.
+    /// Creates the terminal. It is plain if NO_COLOR is set and not empty, or if TERM is `dumb`.
     init(environment: [String: String], isTerminal: Bool = isatty(1) == 1) {
         let refused = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
         isColoured = isTerminal && !refused
@@ -129,6 +132,6 @@ struct Terminal: Sendable {
         isColoured ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// One step of a longer task.
+    /// Writes a line that names one step of a longer task.
     func step(_ text: String) { say(paint("› ", .dim) + text + "\n") }
 }

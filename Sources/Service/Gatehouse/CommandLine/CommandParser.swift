@@ -1,22 +1,22 @@
 import Runtime
 
-/// One command of the program. Help, manual page, completions and parser read the same
-/// declarations, so all of them know every option.
+/// The declaration of one command. Help, manual page, completions and parser all read it, so all of
+/// them know every option.
 struct CommandDeclaration: Sendable {
-    /// One word, or two as in `key issue`.
+    /// The command's name: one word, or two as in `key issue`.
     var name: String
     var summary: String
-    /// Sentences for `--help` and the manual.
+    /// The description in `--help` and the manual, in sentences.
     var detail: String
     var options: [OptionDeclaration] = []
     var run: @Sendable (Invocation) throws -> Int32
 
-    /// The options, including those that every command takes.
+    /// The command's own options and those that every command takes.
     var allOptions: [OptionDeclaration] { options + [.help] }
 }
 
 struct OptionDeclaration: Sendable {
-    /// Without the dashes.
+    /// The option's long name, without the dashes.
     var name: String
     var short: Character?
     /// The value's placeholder in help; `nil` for a flag.
@@ -37,7 +37,7 @@ struct OptionDeclaration: Sendable {
     }
 }
 
-/// One call, parsed.
+/// One run of a command: the parsed values of its options, and the terminal.
 struct Invocation: Sendable {
     var values: [String: String] = [:]
     var terminal: Terminal
@@ -60,7 +60,8 @@ struct CommandParser {
 
     var commands: [CommandDeclaration]
 
-    /// `words` excludes the program's name.
+    /// Returns the command and its options, or the help that is asked for. `words` excludes the
+    /// program's name.
     func parse(_ words: [String]) throws(UsageFault) -> Parsed {
         guard let first = words.first else { throw UsageFault(message: "a command is missing") }
         if ["--help", "-h"].contains(first) { return .help(nil) }
@@ -99,8 +100,8 @@ struct CommandParser {
         return nil
     }
 
-    /// `operator --help` and `help operator reset` ask for a page; `key` alone lacks its second
-    /// word.
+    /// Returns the help page if the words ask for that of a group, as in `operator --help`. Throws
+    /// if the second word of a command is missing, as in `key` alone; returns nil otherwise.
     private func helpOfGroup(_ words: [String]) throws(UsageFault) -> Parsed? {
         let members = commands.filter { $0.name.hasPrefix(words[0] + " ") }
         guard !members.isEmpty, words.count == 1 || words[1].hasPrefix("-") else { return nil }
@@ -119,7 +120,7 @@ struct CommandParser {
             message: "there is no command \(name)" + (near.map { "; was \($0) meant?" } ?? ""))
     }
 
-    /// The option that a word names, and the value after its `=`.
+    /// Returns the option that a word names, and the value after its `=`, if any.
     private func option(
         _ word: String, of command: CommandDeclaration
     ) throws(UsageFault) -> (OptionDeclaration, String?) {
@@ -156,7 +157,7 @@ struct CommandParser {
         return value
     }
 
-    /// The name nearest to what was typed, if one is near enough.
+    /// Returns the name most similar to what was typed; `nil` if none is similar enough.
     static func nearest(_ word: String, _ names: [String]) -> String? {
         let ranked = names.map { (distance: EditDistance.between(word, $0), name: $0) }
         let best = ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }
@@ -164,7 +165,7 @@ struct CommandParser {
     }
 }
 
-/// Help, the manual page and completions, all written from the declarations.
+/// Writes help, the manual page and the completions from the declarations of the commands.
 struct CommandHelp {
     static let about = "Gatehouse, the front desk of a multi-tenant product."
     private static let settings = """
@@ -199,7 +200,7 @@ struct CommandHelp {
         return text
     }
 
-    /// The manual page of section 1, in the man macros.
+    /// Returns the manual page for section 1, written in the man macros.
     func manual(version: String) -> String {
         var text = """
             .TH GATEHOUSE 1 "" "Gatehouse \(version)" "Gatehouse"
@@ -235,7 +236,7 @@ struct CommandHelp {
         }
     }
 
-    /// The first words of commands, each with the words that may follow it.
+    /// The first words of all commands, each with the second words that can follow it.
     private var words: [(first: String, seconds: [String])] {
         var words: [(first: String, seconds: [String])] = []
         for command in commands {
@@ -340,12 +341,14 @@ struct CommandHelp {
         text + String(repeating: " ", count: max(0, width - text.utf8.count))
     }
 
-    /// For use inside single quotes of a shell; zsh takes a colon for a separator.
+    /// Returns the text without quotes and colons, for use in single quotes of a shell; zsh would
+    /// take a colon for a separator.
     private static func quoted(_ text: String) -> String {
         String(text.compactMap { $0 == "'" || $0 == ":" ? nil : $0 })
     }
 
-    /// A line that begins with a dot or a quote would be a request to troff.
+    /// Returns the text escaped for troff, which takes a line that begins with a dot or a quote for
+    /// a request.
     private static func roff(_ text: String) -> String {
         var escaped = ""
         var isLineStart = true

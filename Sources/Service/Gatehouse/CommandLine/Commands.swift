@@ -2,7 +2,7 @@ import JSON
 import Postgres
 import Runtime
 
-/// The commands; to add one, declare it here.
+/// All commands of the program; to add one, declare it here.
 extension Command {
     static let all: [CommandDeclaration] = [
         CommandDeclaration(
@@ -223,7 +223,7 @@ extension Command {
         return code
     }
 
-    /// The exit code for the findings, which are written as JSON if that was asked for.
+    /// Shows the findings, as JSON if the options ask for it, and returns the exit code.
     private static func conclude(_ findings: [Finding], _ call: Invocation) -> Int32 {
         let failed = findings.contains { $0.result == .failed }
         if call.isJSON {

@@ -4,27 +4,28 @@ import Runtime
 import Storage
 import Text
 
-/// Checks the database as both roles: reachable, migrated, and with row-level security in force.
+/// Checks the database with both roles: that it is reachable and migrated, and that row-level
+/// security is in force.
 struct DatabaseChecks: Sendable {
     var app: String
     var platform: String
-    /// The name of the setting for the platform's role.
+    /// The name of the setting that has the URL for the platform's role.
     var platformSetting = "GATEHOUSE_PLATFORM_DATABASE_URL"
     /// The folder of this program's migrations.
     var migrations: String
     var secrets: SecretKeys?
-    /// `nil` if this is not checked, as before a start.
+    /// The check of the number of connections; `nil` to skip it, as before a start.
     var connections: ConnectionCheck?
     /// `nil` if no standby is set.
     var standby: StandbyCheck?
     /// `nil` if no workers are set.
     var workers: WorkerCheck?
     var secondFactorDays: Int?
-    /// If `nil`, the domains of the passkeys are not checked.
+    /// The public URL with whose host passkeys are compared; `nil` to skip that check.
     var publicURL: String?
 
-    /// The role that cannot connect, and why. Both are tried at the same time, each on its own
-    /// thread.
+    /// Returns a failure that names a role that cannot connect, and why; `nil` if both can. Both
+    /// are tried at the same time, each on its own thread.
     func unreachable() async -> Finding? {
         let threads = WorkerPool(threads: 2, queueLimit: 2)
         async let first = threads.run { Conninfo.fault(app) }
@@ -38,11 +39,11 @@ struct DatabaseChecks: Sendable {
     }
 
     private static let appSetting = "GATEHOUSE_DATABASE_URL"
-    /// After this many nanoseconds, a notification that has not arrived counts as lost.
+    /// Nanoseconds after which a notification that has not arrived counts as lost.
     private static let patience: Int64 = 3_000_000_000
 
-    /// What prevents `serve` from starting: an old schema, the wrong role, or a way to the database
-    /// on which replicas do not hear of revocations.
+    /// Returns what prevents `serve` from starting: an old schema, a wrong role, or a connection
+    /// that passes on no notifications, so that replicas would not hear of revocations.
     func blockers(on loop: EventLoop) async -> [Finding] {
         let app = client(app, loop)
         let platform = client(platform, loop)
@@ -55,7 +56,7 @@ struct DatabaseChecks: Sendable {
                 await finding("platform role", platformSetting) {
                     try await Self.platformRole(platform, platformSetting)
                 })
-            // A standby that is away does not matter: the primary answers.
+            // An unreachable standby is no failure: the primary answers instead.
             if let standby, let finding = await standby.blocker(on: loop) {
                 findings.append(finding)
             }
@@ -73,8 +74,8 @@ struct DatabaseChecks: Sendable {
         return await [first, second]
     }
 
-    /// Names a pooler that lends one connection of the server to several clients as the likely
-    /// cause.
+    /// Returns the fault with a hint at its likely cause: a pooler that shares one server
+    /// connection among several clients.
     static func lentOut(_ fault: String, _ setting: String) -> String {
         "\(fault); is there a pooler in transaction mode? Use a direct URL for \(setting)"
     }
@@ -170,7 +171,8 @@ struct DatabaseChecks: Sendable {
         return findings
     }
 
-    /// A running server corrects its clock by PostgreSQL's; other programs on this machine do not.
+    /// Compares this machine's clock with PostgreSQL's. A running server corrects for the
+    /// difference; other programs here do not.
     private static func clock(_ app: Postgres) async throws -> (Finding.Result, String) {
         let before = Timestamp.systemClock()
         guard
@@ -192,8 +194,8 @@ struct DatabaseChecks: Sendable {
         )
     }
 
-    /// A passkey is valid only at its domain and below: a new public name can make all of them
-    /// useless.
+    /// Checks that the passkeys fit the public name. A passkey works only at its domain and below,
+    /// so a new public name can make all of them useless.
     private func passkeys(_ database: Database) async throws -> (Finding.Result, String) {
         let lost = try await database.passkeysLost()
         if lost.isEmpty { return (.ok, "each one is good at this server's public name") }
@@ -207,7 +209,8 @@ struct DatabaseChecks: Sendable {
         return (.warning, "not good at this server's public name: \(counts)\(people)")
     }
 
-    /// `setting` names the connection that is checked.
+    /// Runs one check and returns its result as a finding; an error is a failure. `setting` names
+    /// the setting of the connection.
     private func finding(
         _ name: String, _ setting: String = appSetting,
         _ body: () async throws -> (Finding.Result, String)
@@ -234,7 +237,7 @@ struct DatabaseChecks: Sendable {
         }
     }
 
-    /// The app role must not be able to bypass row-level security, and must be able to write.
+    /// Checks that the app role cannot bypass row-level security and can write.
     static func appRole(
         _ app: Postgres, _ setting: String = appSetting
     ) async throws -> (Finding.Result, String) {
@@ -266,8 +269,8 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(name) owns nothing and bypasses nothing")
     }
 
-    /// Every table with a tenant column and a grant must have a forced policy that works: without a
-    /// tenant, no row is visible.
+    /// Checks that every table with a tenant column and a grant has a forced policy that works:
+    /// without a tenant, no row is visible.
     private func policies(_ app: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await app.read(
             """
@@ -285,7 +288,7 @@ struct DatabaseChecks: Sendable {
         return (.ok, "forced on \(rows.count) tables; no rows without a tenant")
     }
 
-    /// The role must see every tenant and be able to write nothing.
+    /// Checks that the platform's role sees every tenant and can write nothing.
     static func platformRole(
         _ platform: Postgres, _ setting: String
     ) async throws -> (Finding.Result, String) {
@@ -307,7 +310,8 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(name) reads across tenants and writes nothing")
     }
 
-    /// A dump that was taken under row-level security contains empty tables.
+    /// Checks for tables that should not be empty: a dump that was made under row-level security
+    /// contains empty tables.
     private func rows(_ platform: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await platform.read(
             """
@@ -326,7 +330,8 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(tenants) tenants, each with its history")
     }
 
-    /// Finds owners and admins, who hold the most rights, protected only by a password.
+    /// Checks whether owners and admins, who have the most rights, are protected by more than a
+    /// password.
     private func secondFactors(_ app: Postgres) async throws -> (Finding.Result, String) {
         let lacking = try await Database.operatorsWithoutSecondFactor(app)
         if lacking.isEmpty {
@@ -352,7 +357,7 @@ struct DatabaseChecks: Sendable {
     }
 }
 
-/// Whether PostgreSQL has room for the connections that this process may open.
+/// Checks whether PostgreSQL allows the connections that this process may open.
 struct ConnectionCheck: Sendable {
     /// The most connections that the process opens.
     var limit: Int
@@ -377,8 +382,9 @@ struct ConnectionCheck: Sendable {
             replicas: try row.get(3, as: Int.self))
     }
 
-    /// `room` is the number of connections that PostgreSQL allows to roles without superuser
-    /// rights; `replicas` is the number of running ones.
+    /// Returns the result. `room` is the number of connections that PostgreSQL allows to roles
+    /// without superuser rights, `used` how many of them are in use, and `replicas` the number of
+    /// running processes.
     func verdict(room: Int, used: Int, replicas: Int) -> (Finding.Result, String) {
         let sentence =
             "this process opens \(limit) at most, PostgreSQL takes \(room), of which \(used) are in use"
@@ -388,7 +394,7 @@ struct ConnectionCheck: Sendable {
                 "\(sentence); lower GATEHOUSE_DATABASE_CONNECTIONS or raise max_connections"
             )
         }
-        // During a restart one more process of this size runs beside the others.
+        // During a restart, one more process of this size runs next to the others.
         let all = limit * (replicas + 1)
         if all > room {
             return (
@@ -403,9 +409,9 @@ struct ConnectionCheck: Sendable {
 /// Which of this program's migrations the database has.
 enum SchemaState: Equatable {
     case none
-    /// The names of the files that were not applied.
+    /// Some files were not applied; these are their names.
     case missing([String])
-    /// The last file that this program does not know.
+    /// The database has files that this program does not know; this is the last of them.
     case newer(String)
     case current(files: Int, last: String)
 
@@ -429,8 +435,8 @@ enum SchemaState: Equatable {
         }
     }
 
-    /// Why this program cannot work with the schema; `nil` also for a newer schema, which supports
-    /// older programs.
+    /// Why this program cannot work with the schema; `nil` if it can. It can also work with a newer
+    /// schema, because migrations keep supporting older programs.
     var fault: String? {
         switch self {
         case .none: "the database has no schema; run gatehouse migrate"

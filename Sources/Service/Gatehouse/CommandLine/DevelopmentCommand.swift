@@ -4,7 +4,8 @@ import Runtime
 import Storage
 import Text
 
-/// `gatehouse dev`: starts a private cluster and creates the schema, an owner and a demo tenant.
+/// `gatehouse dev`: starts a private PostgreSQL cluster, and creates the schema, an owner and a
+/// demo tenant.
 struct DevelopmentCommand {
     var settings: Settings
     var terminal: Terminal
@@ -29,7 +30,8 @@ struct DevelopmentCommand {
         let configuration = try configuration(cluster, SecretKeys(Array(secret.utf8)))
         let controlLoop = EventLoop(index: -1)
         controlLoop.start()
-        // A key and an owner in the settings take precedence over those of the demonstration.
+        // If the settings name a key or an owner, that is created instead of the demonstration's
+        // owner.
         let isNamed = settings.setupAPIKey != nil || settings.setupOwnerEmail != nil
         let first = FirstStart(
             settings: settings, publicURL: configuration.address, logger: configuration.logger)
@@ -41,7 +43,7 @@ struct DevelopmentCommand {
         let link = try waitFor(on: controlLoop) { try await Demonstration(service).signInLink() }
         try data.announce(socket: cluster.socket, address: address(UInt16(service.port)))
         greet(link, service.port, data)
-        // Closing the terminal sends SIGHUP: stop PostgreSQL as well.
+        // Closing the terminal sends SIGHUP, which must stop PostgreSQL as well.
         _ = Signals.waitForStop(reload: nil)
         terminal.step("stopping")
         service.prepareToStop()
@@ -49,7 +51,7 @@ struct DevelopmentCommand {
         try waitFor(on: controlLoop) { await service.stop() }
     }
 
-    /// Applies the migrations and returns the configuration of the service on the cluster.
+    /// Applies the migrations and returns the configuration of the service on this cluster.
     private func configuration(
         _ cluster: PrivateCluster, _ secrets: SecretKeys
     ) throws -> ServiceConfiguration {
@@ -65,8 +67,8 @@ struct DevelopmentCommand {
         return configuration
     }
 
-    /// By name if only this machine is listened to: browsers offer passkeys to `localhost`, but
-    /// never to an address.
+    /// Returns the public URL. It has the name `localhost` if the service is reachable only from
+    /// this machine, because browsers offer passkeys to that name but never to an IP address.
     private func address(_ port: UInt16) -> String {
         if let named = settings.publicURL { return named }
         var listen = settings.listen
@@ -91,8 +93,8 @@ struct DevelopmentCommand {
 }
 
 extension Settings {
-    /// If no database is set, the database, key and address of a running `gatehouse dev` whose data
-    /// is in GATEHOUSE_DATA_DIR.
+    /// Returns the settings. If they name no database, they get the database, key and address of a
+    /// running `gatehouse dev` whose data is in GATEHOUSE_DATA_DIR.
     func orOfDevelopment() -> Settings {
         guard databaseURL == nil, let running = DataDirectory.running(in: dataDirectory) else {
             return self

@@ -1,7 +1,8 @@
 import Glibc
 import Runtime
 
-/// `gatehouse healthcheck`: one HTTP request to a server on this machine, for containers.
+/// `gatehouse healthcheck`: sends one HTTP request to the server on this machine; containers use it
+/// as their health check.
 struct HealthCheck {
     struct Failed: Error, CustomStringConvertible {
         var description: String

@@ -7,7 +7,8 @@ enum Installation {
         var description: String { "the folder \(name) is neither beside the program nor installed" }
     }
 
-    /// `Public` or `Migrations`: searched from the program's folder upward, then under /usr/share.
+    /// Returns the path of the folder `Public` or `Migrations`, searched from the program's folder
+    /// upward, then in /usr/share.
     static func find(_ name: String) throws -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

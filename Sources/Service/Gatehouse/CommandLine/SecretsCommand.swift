@@ -5,7 +5,8 @@ import Runtime
 import Storage
 import Synchronization
 
-/// `gatehouse secrets rotate` and `gatehouse secrets forget`.
+/// `gatehouse secrets rotate` (changes to a new secret key) and `gatehouse secrets forget` (goes on
+/// without a lost one).
 struct SecretsCommand: Sendable {
     struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -13,14 +14,14 @@ struct SecretsCommand: Sendable {
 
     var settings: Settings
     var terminal: Terminal
-    /// After this many seconds, no request uses the previous key any more: twice the longest
-    /// deadline of an ordinary request.
+    /// Seconds after which no request uses the previous key any more: twice the longest deadline of
+    /// an ordinary request.
     static let grace: UInt32 = 10
-    /// How often replicas are asked whether they have switched, once a second.
+    /// How many times, once a second, replicas are asked whether they use the new key.
     static let questions = 30
 
-    /// Re-encrypts everything from the previous key to the current one. May be repeated after any
-    /// failure.
+    /// Re-encrypts everything from the previous key to the current one. If it fails, it can be run
+    /// again.
     func rotate() throws -> Int32 {
         guard settings.previousSecretKey != nil else { throw SecretKeyFault.noPrevious }
         let terminal = terminal
@@ -51,7 +52,7 @@ struct SecretsCommand: Sendable {
         return 0
     }
 
-    /// Continues without a lost key: whatever it sealed is dropped.
+    /// Continues without a lost key: removes everything that was encrypted with it.
     func forget(_ call: Invocation) throws -> Int32 {
         var offline = offline
         offline.needsSecrets = false
@@ -103,7 +104,7 @@ struct SecretsCommand: Sendable {
     }
 }
 
-/// A count that several tasks increase.
+/// A number that several tasks add to.
 private final class Counted: Sendable {
     private let count = Mutex(0)
 
@@ -111,7 +112,7 @@ private final class Counted: Sendable {
     var total: Int { count.withLock { $0 } }
 }
 
-/// Compares the secret keys of the settings with those that sealed the database.
+/// Compares the secret keys of the settings with those that encrypted the data in the database.
 struct SecretChecks: Sendable {
     var database: Database
 
@@ -134,7 +135,8 @@ struct SecretChecks: Sendable {
         }
     }
 
-    /// The database has no mark of a secret key: no server has run yet, or only an older version.
+    /// Returns the finding for a database that does not record a secret key: no server has run yet,
+    /// or only one of an older version.
     private func unused() async throws -> Finding {
         let foreign = try await database.foreignPlaces()
         guard foreign.isEmpty else {

@@ -45,7 +45,7 @@ struct ServeCommand {
         logger.log(.info, "service.stopped")
     }
 
-    /// Runs at SIGHUP: reads a renewed certificate.
+    /// Reads a renewed certificate; called at SIGHUP.
     private static func reload(_ service: Service, _ logger: Logger) {
         do {
             let isRead = try service.reloadTLS()
@@ -57,8 +57,8 @@ struct ServeCommand {
         }
     }
 
-    /// Throws before anything is served if the database is unreachable, lacks migrations of this
-    /// program, or lets the app role bypass row-level security.
+    /// Checks the database before anything is served. Throws if it is unreachable, lacks migrations
+    /// of this program, or lets the app role bypass row-level security.
     private func requireReady(_ configuration: ServiceConfiguration, on loop: EventLoop) throws {
         let checks = DatabaseChecks(
             app: configuration.appConninfo, platform: configuration.platformConninfo,
@@ -74,19 +74,20 @@ struct ServeCommand {
         }
     }
 
-    /// The same login, which switches to the platform's role when it connects.
+    /// Returns the same connection string with an option by which it switches to the platform's
+    /// role on connecting.
     static func switchingRole(_ url: String) -> String {
         Conninfo.adding(url, "options", "-c role=gatehouse_platform")
     }
 }
 
 extension Settings {
-    /// The setting through which the platform's role is reached.
+    /// The name of the setting that has the URL for the platform's role.
     var platformSetting: String {
         platformDatabaseURL == nil ? "GATEHOUSE_DATABASE_URL" : "GATEHOUSE_PLATFORM_DATABASE_URL"
     }
 
-    /// The secret key and the previous one, if set.
+    /// Returns the secret key and the previous one, if set. Throws if there is no valid key.
     func secrets() throws -> SecretKeys {
         guard let secret = secretKey else { throw Command.Missing(name: "GATEHOUSE_SECRET_KEY") }
         guard let keys = SecretKeys(secret.bytes, previous: previousSecretKey?.bytes) else {
@@ -98,12 +99,12 @@ extension Settings {
 }
 
 extension Settings.Address {
-    /// `host:port`, with an IPv6 address in brackets.
+    /// The address as `host:port`, with an IPv6 address in brackets.
     var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// The settings in the first log line. They include no secrets, and no database addresses, which
-/// may contain a password.
+/// The fields of the first log line: the settings without secrets, and without database addresses,
+/// which may contain a password.
 enum StartLine {
     static func fields(
         _ settings: Settings, _ configuration: ServiceConfiguration
@@ -130,11 +131,12 @@ enum StartLine {
     }
 }
 
-/// Why the service cannot listen at an address of the settings, and what to do about it.
+/// Why the service cannot listen at an address of the settings, and what a person can do about it.
 struct ListenFault: Error, CustomStringConvertible {
     var description: String
 
-    /// Returns if all addresses are free; runs before anything else starts.
+    /// Checks that all addresses to listen at are free, and throws otherwise. Runs before anything
+    /// else starts.
     static func check(_ settings: Settings) throws {
         try check("GATEHOUSE_LISTEN", settings.listen)
         if let metrics = settings.metricsListen { try check("GATEHOUSE_METRICS_LISTEN", metrics) }
@@ -165,17 +167,17 @@ struct ListenFault: Error, CustomStringConvertible {
     }
 }
 
-/// Handles the process's signals in one thread that waits for them.
+/// Handles signals: all threads block them, and one thread waits for them.
 enum Signals {
-    /// Blocks the signals in every thread that is started from now on.
+    /// Blocks the signals in this thread and in every thread that is started from now on.
     static func block() {
         var signals = all
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Returns the name of SIGINT or SIGTERM when one arrives. SIGHUP calls `reload`, or also
-    /// returns if `reload` is `nil`.
+    /// Waits for SIGINT or SIGTERM and returns its name. SIGHUP calls `reload`; if `reload` is
+    /// `nil`, SIGHUP also ends the wait.
     static func waitForStop(reload: (() -> Void)?) -> String {
         var signals = all
         while true {
@@ -189,14 +191,14 @@ enum Signals {
         }
     }
 
-    /// Whether SIGINT or SIGTERM has arrived since `block` was called, and is pending.
+    /// Whether SIGINT or SIGTERM has arrived since `block` was called and is not handled yet.
     static var isStopAsked: Bool {
         var signals = sigset_t()
         sigpending(&signals)
         return [SIGINT, SIGTERM].contains { sigismember(&signals, $0) == 1 }
     }
 
-    /// Waits for `time`; another signal to stop ends the wait early.
+    /// Waits for `time`; a further signal to stop ends the wait early.
     static func pause(_ time: Duration) {
         var signals = all
         sigdelset(&signals, SIGHUP)
@@ -231,10 +233,11 @@ struct Supervisor {
         case ready, reloading, stopping
     }
 
-    /// The path of a datagram socket; a leading `@` stands for the abstract namespace.
+    /// The path of the supervisor's datagram socket; a first character `@` means an address in the
+    /// abstract namespace.
     private let socketPath: String?
 
-    /// With `nil`, nothing is sent: `serve` runs without a supervisor.
+    /// Creates the supervisor. If the path is `nil`, there is none, and nothing is sent.
     init(socketPath: String?) { self.socketPath = socketPath }
 
     /// The supervisor that the environment names.
@@ -242,7 +245,8 @@ struct Supervisor {
         Supervisor(socketPath: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
     }
 
-    /// A failure to send is ignored: the supervisor then acts on its own time-outs.
+    /// Sends the state to the supervisor. A failure is ignored: the supervisor then acts after its
+    /// own time-outs.
     func notify(_ state: State) {
         guard let socketPath, let found = Self.address(of: socketPath) else { return }
         var address = found.address
@@ -264,7 +268,7 @@ struct Supervisor {
         case .ready: return "READY=1"
         case .stopping: return "STOPPING=1"
         case .reloading:
-            // By this time, systemd matches the READY=1 that follows with this reload.
+            // With this time, systemd knows that the next READY=1 belongs to this reload.
             var now = timespec()
             clock_gettime(CLOCK_MONOTONIC, &now)
             return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"

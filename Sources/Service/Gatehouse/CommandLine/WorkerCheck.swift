@@ -2,12 +2,13 @@ import Postgres
 import Runtime
 import Text
 
-/// Whether the workers of a distributed database answer in the way that replicas ask them.
+/// Checks whether the workers of a distributed database answer reads in the way in which replicas
+/// send them.
 struct WorkerCheck: Sendable {
-    /// `GATEHOUSE_WORKER_DATABASE_URL`, with placeholders for the server.
+    /// The value of GATEHOUSE_WORKER_DATABASE_URL, with placeholders for a worker's host and port.
     var url: String
 
-    /// `app` connects to the coordinator.
+    /// Returns the result of the check. `app` is a connection to the coordinator.
     func look(_ app: Postgres, on loop: EventLoop) async throws -> (Finding.Result, String) {
         guard app.isDistributed else {
             return (
@@ -48,7 +49,7 @@ struct WorkerCheck: Sendable {
 
     private struct Fault: Error { var text: String }
 
-    /// The number of protected shards at a worker.
+    /// Returns the number of shards with row-level security at a worker.
     private static func look(_ worker: Postgres) async -> Result<Int, Fault> {
         do {
             let seen = try await worker.read("SELECT 1 FROM audit_events LIMIT 1")
@@ -83,8 +84,8 @@ struct WorkerCheck: Sendable {
     }
 }
 
-/// Whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. Without it the primary
-/// does, so only a database of another system is a failure.
+/// Checks whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. If it cannot, the
+/// primary does, so only a database of another system is a failure.
 struct StandbyCheck: Sendable {
     var reads: ReadConfiguration
 
@@ -107,8 +108,9 @@ struct StandbyCheck: Sendable {
         }
     }
 
-    /// Why `serve` must not ask the standby: its answers could come from another role, or from any
-    /// of several servers. `nil` also if it cannot be asked.
+    /// Returns a failure if `serve` must not ask the standby, because its answers could come from
+    /// another role or from any of several servers; `nil` if it may, or if the standby is
+    /// unreachable.
     func blocker(on loop: EventLoop) async -> Finding? {
         let clients = clients(on: loop)
         let fault = try? await Self.fault(app: clients[0], platform: clients[1])
@@ -135,7 +137,7 @@ struct StandbyCheck: Sendable {
         return nil
     }
 
-    /// `app` connects to the primary.
+    /// Returns the result of the check. `app` is a connection to the primary.
     func look(_ app: Postgres, on loop: EventLoop) async throws -> (Finding.Result, String) {
         let clients = clients(on: loop)
         let found: (Finding.Result, String)

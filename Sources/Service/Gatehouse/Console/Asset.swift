@@ -3,7 +3,7 @@ import CZlib
 import HTTP
 import Synchronization
 
-/// One file in memory, compressed once with each coding that makes it smaller.
+/// One file in memory, also in each content coding that makes it smaller.
 struct Asset: Sendable {
     let type: String
     let bytes: [UInt8]
@@ -19,7 +19,8 @@ struct Asset: Sendable {
         digest = hash.hexadecimal
     }
 
-    /// A strong ETag names one sequence of bytes (RFC 9110 §8.8.3), so each coding has its own.
+    /// Returns the ETag of the file in this coding. A strong ETag identifies one sequence of bytes
+    /// (RFC 9110 §8.8.3), so each coding has its own.
     private func etag(_ coding: ContentCoding?) -> String {
         "\"" + digest + (coding.map { "-" + $0.rawValue } ?? "") + "\""
     }
@@ -60,12 +61,13 @@ struct Asset: Sendable {
         return SecurityHeaders.added(to: response)
     }
 
-    /// Compresses with every coding before the first request.
+    /// Compresses the file with every coding, so that no request has to.
     func compress() {
         for coding in ContentCoding.allCases { _ = compressed.bytes(by: coding) }
     }
 
-    /// `If-Match`, by strong comparison (RFC 9110 §13.1.1).
+    /// Whether the value of an `If-Match` field includes the ETag, by strong comparison (RFC 9110
+    /// §13.1.1).
     private static func names(_ value: String, _ tag: String) -> Bool {
         value.utf8.split(separator: UInt8(ascii: ",")).contains { item in
             let item = AssetBytes.trim(Array(item))
@@ -73,7 +75,8 @@ struct Asset: Sendable {
         }
     }
 
-    /// `If-None-Match`, by weak comparison (RFC 9110 §13.1.2).
+    /// Whether one of the values of `If-None-Match` includes the ETag, by weak comparison (RFC 9110
+    /// §13.1.2).
     private func isKnown(_ tag: String, _ values: [String]) -> Bool {
         for value in values {
             for item in value.utf8.split(separator: UInt8(ascii: ",")) {
@@ -87,11 +90,11 @@ struct Asset: Sendable {
     }
 }
 
-/// A file in its codings. Each is made when it is first asked for: all files together take longer
-/// than the rest of a start.
+/// The bytes of a file in each coding, made when a coding is first needed: compressing all files
+/// would take longer than the rest of the start.
 private final class CompressedBytes: Sendable {
     private let plain: [UInt8]
-    /// `nil` for a coding that does not make it smaller.
+    /// The compressed bytes by coding; `nil` if a coding does not make the file smaller.
     private let known = Mutex<[ContentCoding: [UInt8]?]>([:])
 
     init(of plain: [UInt8]) { self.plain = plain }
@@ -106,12 +109,12 @@ private final class CompressedBytes: Sendable {
     }
 }
 
-/// Operations on bytes: text must not be compared by canonical equivalence, and dividing it into
-/// characters takes longer than the rest of a start.
+/// Operations on bytes instead of strings: comparing text by canonical equivalence would be wrong,
+/// and dividing it into characters would take longer than the rest of the start.
 enum AssetBytes {
     static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// Each line without its end; the last one may be empty.
+    /// Calls `body` for each line without its line break; the last line may be empty.
     static func forEachLine(
         of text: ArraySlice<UInt8>, _ body: (_ line: ArraySlice<UInt8>, _ isLast: Bool) -> Void
     ) {
@@ -123,7 +126,7 @@ enum AssetBytes {
         body(rest, true)
     }
 
-    /// The first occurrence of `wanted`.
+    /// Returns the range of the first occurrence of `wanted`; `nil` if there is none.
     static func range(of wanted: String, in bytes: ArraySlice<UInt8>) -> Range<Int>? {
         var rest = bytes
         while let first = wanted.utf8.first, let at = rest.firstIndex(of: first) {
@@ -144,7 +147,7 @@ enum AssetBytes {
         bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
-    /// Every `old` in `bytes` replaced by `new`.
+    /// Returns `bytes` with every `old` replaced by `new`.
     static func replace(_ old: String, by new: String, in bytes: [UInt8]) -> [UInt8] {
         let old = Array(old.utf8)
         var result: [UInt8] = []
@@ -163,12 +166,13 @@ enum AssetBytes {
     }
 }
 
-/// 64-bit FNV-1a: identifies a version of our own files, so deliberate collisions do not matter.
+/// A 64-bit FNV-1a hash that identifies a version of our own files. Nobody gains from a collision,
+/// so it need not be cryptographic.
 struct ContentHash {
     private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
     mutating func add(_ bytes: [UInt8]) {
-        // Hash the length first, so that moving bytes between parts changes the hash.
+        // The length comes first, so that moving bytes from one part to the next changes the hash.
         withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { for byte in $0 { mix(byte) } }
         for byte in bytes { mix(byte) }
     }
@@ -201,14 +205,15 @@ enum ContentType {
     }
 }
 
-/// The content codings (RFC 9110 §8.4.1) that this server has; the one that makes files smaller is
+/// The content codings (RFC 9110 §8.4.1) that this server supports, the one that compresses best
 /// first.
 enum ContentCoding: String, Sendable, CaseIterable {
     /// RFC 7932.
     case brotli = "br"
     case gzip
 
-    /// As small as possible; `nil` if the library fails. For files that are compressed once.
+    /// Compresses the bytes as far as possible, which is slow, so it is for files that are
+    /// compressed once; `nil` if the library fails.
     func compress(_ bytes: [UInt8]) -> [UInt8]? {
         switch self {
         case .brotli: Brotli.compress(bytes)
@@ -217,9 +222,10 @@ enum ContentCoding: String, Sendable, CaseIterable {
     }
 }
 
-/// `Accept-Encoding` (RFC 9110 §12.5.3), as far as our codings are concerned.
+/// Reads `Accept-Encoding` (RFC 9110 §12.5.3) for the codings that this server supports.
 enum AcceptEncoding {
-    /// In thousandths: the weight of the coding, or else that of `*`; 0 if it is not accepted.
+    /// Returns the weight of the coding, or else that of `*`, in thousandths; 0 if the coding is
+    /// not accepted.
     static func weight(of coding: ContentCoding, _ values: [String]) -> Int {
         let items = WeightedItem.all(in: values)
         let item =
@@ -228,8 +234,8 @@ enum AcceptEncoding {
         return item?.weight ?? 0
     }
 
-    /// The accepted coding with the highest weight, or the first of several; `nil` if none is
-    /// accepted.
+    /// Returns the accepted coding with the highest weight, or of several the first in `codings`;
+    /// `nil` if none is accepted.
     static func best(of codings: [ContentCoding], _ values: [String]) -> ContentCoding? {
         var best: (coding: ContentCoding, weight: Int)?
         for coding in codings {
@@ -240,9 +246,10 @@ enum AcceptEncoding {
     }
 }
 
-/// The brotli coding (RFC 7932): for our files a sixth smaller than gzip.
+/// The brotli coding (RFC 7932), which makes our files a sixth smaller than gzip does.
 enum Brotli {
-    /// As small as possible, with the library's default window; `nil` if the library fails.
+    /// Compresses the bytes as far as possible with the library's default window; `nil` if the
+    /// library fails.
     static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         var size = BrotliEncoderMaxCompressedSize(bytes.count)
         guard size > 0 else { return nil }
@@ -258,11 +265,11 @@ enum Brotli {
 enum Gzip {
     enum Level: Int32 {
         case quick = 3
-        /// Also the slowest: for files that are compressed once.
+        /// The smallest result, and the slowest to make: for files that are compressed once.
         case best = 9
     }
 
-    /// `nil` if zlib fails; the file is then served uncompressed.
+    /// Compresses the bytes; `nil` if zlib fails, and the file is then served uncompressed.
     static func compress(_ bytes: [UInt8], level: Level = .best) -> [UInt8]? {
         var stream = z_stream()
         // 15 window bits plus 16 select the gzip format instead of zlib's.
@@ -286,14 +293,14 @@ enum Gzip {
     }
 }
 
-/// Removes comments and indentation from what a browser is sent: they make up an eighth of it. Only
-/// lines that are nothing but comment go, and each leaves an empty line, so that line numbers in
-/// errors are those of the source.
+/// Removes comments and indentation from scripts and styles before they are served, an eighth of
+/// their size. A line is removed only if it is nothing but a comment, and leaves an empty line, so
+/// that line numbers in errors are those of the source.
 ///
 /// The lines of a text in backquotes would be changed too; a test refuses such texts of several
 /// lines.
 enum CommentLines {
-    /// A script or a style as it is served; any other file as it is.
+    /// Returns a script or a style without comments and indentation, and any other file unchanged.
     static func removed(from file: FileTree.File) -> FileTree.File {
         guard file.path.hasSuffix(".js") || file.path.hasSuffix(".css") else { return file }
         return FileTree.File(path: file.path, bytes: removed(from: file.bytes))

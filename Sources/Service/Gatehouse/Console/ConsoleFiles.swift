@@ -2,22 +2,22 @@ import Glibc
 import HTTP
 import Runtime
 
-/// Serves the console's files from a table made at start: only files in the table are reachable, so
-/// no path can leave the folder.
+/// Serves the console's files from a table made at the start. Only files in the table are
+/// reachable, so no path can lead out of the folder.
 ///
-/// Assets are below `/console/assets/<hash>/`, where the hash covers the whole tree, and may be
-/// cached for ever, so the relative imports of ES modules stay in one version. Pages are
+/// Assets have addresses below `/console/assets/<hash>/` and may be cached for ever. The hash
+/// covers all files, so the relative imports of ES modules never mix versions. Pages are
 /// revalidated.
 package struct ConsoleFiles: Sendable {
-    /// The placeholder for the hash in pages.
+    /// The text in pages that is replaced by the path with the hash.
     static let placeholder = "/console/assets/-/"
 
     private let assets: [String: Asset]
     private let shell: Asset
     private let icon: Asset
-    /// The hash of the tree: 16 hexadecimal digits.
+    /// The hash of all files: 16 hexadecimal digits.
     package let version: String
-    /// Compresses the files while the first requests are answered.
+    /// The thread that compresses the files while the first requests are already answered.
     private let worker = WorkerPool(threads: 1, queueLimit: 1)
 
     /// Reads every file below `directory`, which must contain `index.html` and `favicon.svg`.
@@ -51,15 +51,15 @@ package struct ConsoleFiles: Sendable {
         self.assets = assets
         self.shell = shell
         self.icon = icon
-        // A file that is requested before its turn is compressed by that request.
+        // If a file is requested before the thread reaches it, the request compresses it.
         let all = [shell, icon] + assets.values
         _ = worker.submit { for asset in all { asset.compress() } }
     }
 
-    /// The response for `/`, `/console`, `/console/…` (404 with the shell if it has no such page),
-    /// `/invite`, `/join`, `/reset`, `/email`, `/not-me` and `/favicon.svg`; `nil` for any other
-    /// path. For HEAD it has the body of GET: the encoder omits it after counting its length (RFC
-    /// 9110 §9.3.2).
+    /// Returns the response for `/`, `/console`, `/invite`, `/join`, `/reset`, `/email`, `/not-me`,
+    /// `/favicon.svg` and all paths below `/console/` (404 with the shell if there is no such
+    /// page); `nil` for any other path. For HEAD it has the body of GET, which the encoder counts
+    /// and then omits (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
         guard let file = file(of: request.path) else { return nil }
         guard request.method == .get || request.method == .head else {
@@ -70,7 +70,7 @@ package struct ConsoleFiles: Sendable {
             return SecurityHeaders.added(
                 to: Response(302, fields: [Field("location", "/console/")]))
         case .unknown:
-            // The shell shows that there is no such page.
+            // The shell (the page that loads the console) shows that there is no such page.
             return shell.response(
                 for: request, cacheControl: "no-store", status: 404)
         case .moved(let address):
@@ -100,7 +100,7 @@ package struct ConsoleFiles: Sendable {
     private func file(of path: String) -> Resource? {
         switch path {
         case "/": return .root
-        // Pages for people outside the console have short addresses and the same shell.
+        // Pages for people who are no operators have short addresses and use the same shell.
         case "/console", "/invite", "/join", "/reset", "/email", "/not-me": return .page(shell)
         case "/favicon.svg": return .page(icon)
         default: break
@@ -108,15 +108,16 @@ package struct ConsoleFiles: Sendable {
         if let address = Self.mended(path) { return .moved(address) }
         let bytes = path.utf8
         guard bytes.starts(with: "/console/".utf8) else { return nil }
-        // An asset of an earlier version is 404; the shell is never served under a script's name.
+        // An asset of an earlier version is 404. It must not get the shell, which is no script.
         guard bytes.starts(with: "/console/assets/".utf8) else {
             return ConsolePaths.has(path) ? .page(shell) : .unknown
         }
         return assets[path].map(Resource.asset) ?? .nothing
     }
 
-    /// The address of a one-time link whose `#` was percent-encoded on its way: the code belongs
-    /// after the `#`, where no server sees it. `nil` for any other path.
+    /// Returns the correct address for a one-time link whose `#` was percent-encoded on its way;
+    /// `nil` for any other path. The code belongs after the `#`, which a browser sends to no
+    /// server.
     private static func mended(_ path: String) -> String? {
         let pages = [
             "/invite", "/join", "/reset", "/email", "/not-me", "/console/sign-in", "/sign-in",
@@ -148,24 +149,25 @@ package struct ConsoleFilesError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The addresses below `/console/` that have a page, as `Public/app.js` and `Public/lib/server.js`
-/// know them; a test compares the two lists.
+/// The addresses below `/console/` that have a page. `Public/app.js` and `Public/lib/server.js`
+/// have the same list; a test compares them.
 enum ConsolePaths {
     private static let pages: Set<String> = [
         "setup", "sign-in", "tenants", "people", "simulator", "audit", "operators", "providers",
         "me", "keys", "origins", "decisions",
     ]
-    /// Pages of the platform itself that have a page for each item.
+    /// Pages of the platform that also have a page for each of their items.
     private static let things: Set<String> = ["keys", "origins", "decisions"]
     /// The pages below a tenant.
     static let sections: Set<String> = [
         "users", "requests", "invites", "policy", "domains", "keys", "origins", "clients",
         "decisions", "jobs", "audit", "settings",
     ]
-    /// Those of them that have a page for each item.
+    /// Pages below a tenant that also have a page for each of their items.
     private static let sectionsOfThings: Set<String> = ["users", "keys", "jobs"]
 
-    /// `path` begins with `/console/`; a slash at its end makes no difference.
+    /// Whether the console has a page at this path. `path` begins with `/console/`; a slash at its
+    /// end makes no difference.
     static func has(_ path: String) -> Bool {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
         if parts.last?.isEmpty == true { parts.removeLast() }
@@ -194,12 +196,13 @@ enum ConsolePaths {
 /// Reads all files of a folder into memory.
 enum FileTree {
     struct File {
-        /// Relative to the folder, with `/` between the parts.
+        /// The file's path relative to the folder, with `/` between the parts.
         let path: String
         let bytes: [UInt8]
     }
 
-    /// Every regular file below `directory` by path, except names that begin with a dot.
+    /// Returns every regular file below `directory`, sorted by path, except those whose name begins
+    /// with a dot.
     static func read(_ directory: String) throws(ConsoleFilesError) -> [File] {
         var files: [File] = []
         try collect(directory, prefix: "", into: &files)

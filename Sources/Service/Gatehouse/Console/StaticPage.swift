@@ -6,8 +6,8 @@ package struct StaticPage: Sendable {
     private let asset: Asset
     private let styleDigest: String
 
-    /// `styleDigest` is the SHA-256 of the page's one `<style>` in base64; other inline code is
-    /// blocked.
+    /// Creates the page. `styleDigest` is the SHA-256 hash of the page's only `<style>` in base64;
+    /// all other inline code is blocked.
     package init(html: [UInt8], styleDigest: String) {
         asset = Asset(html, type: ContentType.html)
         self.styleDigest = styleDigest
@@ -26,11 +26,11 @@ package struct StaticPage: Sendable {
 extension Response {
     private static let isLong = 4_096
 
-    /// Compresses a long response with gzip if one of our own pages asked for it: a list of 50 rows
-    /// shrinks to a tenth. Programs get lists uncompressed, since their time matters more than the
-    /// bytes.
+    /// Returns the response, with a long body compressed by gzip if one of our own pages asked for
+    /// it: a list of 50 rows shrinks to a tenth. Programs get lists uncompressed, since their time
+    /// matters more than the bytes.
     ///
-    /// The length reveals nothing to an attacker whose text is mirrored in it (BREACH): the
+    /// Compression cannot leak a secret to an attacker whose text is in the response (BREACH): the
     /// browser's `Sec-Fetch-Site` proves that no other site asked, and no response to GET contains
     /// a secret.
     package func compressed(for request: Request) -> Response {
@@ -48,9 +48,10 @@ extension Response {
     }
 }
 
-/// Header fields of every console response.
+/// The security header fields of every response of the console.
 enum SecurityHeaders {
-    /// Allows only files of this origin, and no string as markup or script.
+    /// A content security policy that allows only files of this origin, and no string as markup or
+    /// script.
     static let contentSecurityPolicy = """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
         connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; \
