@@ -167,8 +167,8 @@ struct Checks: Sendable {
         }
     }
 
-    /// Checks that the public name resolves and is reachable. A failure is only a warning, because
-    /// a proxy that this machine cannot see may serve the name.
+    /// Checks that the public name resolves to an address. A failure is only a warning, because a
+    /// proxy that this machine cannot see may serve the name.
     private func publicName(_ url: String) -> Finding {
         guard let host = Endpoint(url, ports: ["http": 80, "https": 443])?.host else {
             return Finding(name: "public name", result: .failed, detail: "not understood")

@@ -100,8 +100,9 @@ struct CommandParser {
         return nil
     }
 
-    /// Returns the help page if the words ask for that of a group, as in `operator --help`. Throws
-    /// if the second word of a command is missing, as in `key` alone; returns nil otherwise.
+    /// Returns the help that the words ask for if they name only a group of commands, as in
+    /// `operator --help`. Throws if they lack a second word, as `key` alone does. Returns nil if
+    /// they name no group.
     private func helpOfGroup(_ words: [String]) throws(UsageFault) -> Parsed? {
         let members = commands.filter { $0.name.hasPrefix(words[0] + " ") }
         guard !members.isEmpty, words.count == 1 || words[1].hasPrefix("-") else { return nil }

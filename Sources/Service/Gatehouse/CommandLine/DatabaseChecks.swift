@@ -310,8 +310,8 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(name) reads across tenants and writes nothing")
     }
 
-    /// Checks for tables that should not be empty: a dump that was made under row-level security
-    /// contains empty tables.
+    /// Checks that every tenant has audit entries. If one has none, the database may come from a
+    /// dump that was made under row-level security and so contains empty tables.
     private func rows(_ platform: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await platform.read(
             """

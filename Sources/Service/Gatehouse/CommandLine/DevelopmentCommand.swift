@@ -67,8 +67,9 @@ struct DevelopmentCommand {
         return configuration
     }
 
-    /// Returns the public URL. It has the name `localhost` if the service is reachable only from
-    /// this machine, because browsers offer passkeys to that name but never to an IP address.
+    /// Returns the public URL for this port. If the service is reachable only from this machine,
+    /// the host is `localhost`, because browsers offer passkeys to that name but never to an IP
+    /// address.
     private func address(_ port: UInt16) -> String {
         if let named = settings.publicURL { return named }
         var listen = settings.listen

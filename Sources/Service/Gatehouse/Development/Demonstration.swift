@@ -7,7 +7,8 @@ import Postgres
 import Storage
 import Text
 
-/// The content of `dev`'s first screen: an owner and the tenant `demo`, created at the first start.
+/// What `gatehouse dev` creates at its first start for the first screen: an owner and the tenant
+/// `demo`.
 package struct Demonstration: Sendable {
     private static let owner = "owner@gatehouse.test"
     private let database: Database
@@ -18,7 +19,8 @@ package struct Demonstration: Sendable {
         dispatcher = service.composition.dispatcher
     }
 
-    /// A token that signs the owner in once, valid for an hour.
+    /// Returns a link that signs the owner in once and is valid for an hour. Creates the owner and
+    /// the tenant if they are missing.
     package func signInLink() async throws -> String {
         let owner = try await owner()
         if try await database.tenant("demo") == nil { try await populate(owner) }
@@ -49,7 +51,7 @@ package struct Demonstration: Sendable {
     }
 }
 
-/// Fills the tenant `demo` through the service's own API, so that all its rules apply.
+/// Fills the tenant `demo` with requests to the service's own API, so that all its rules apply.
 struct DemonstrationData: Sendable {
     struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -99,7 +101,7 @@ struct DemonstrationData: Sendable {
         }
     }
 
-    /// Signs some people in, one invited and one unknown.
+    /// Signs some people in at the tenant, among them an invited person and a stranger.
     private func signUps() async throws {
         let emails =
             Self.people.prefix(5).map(\.email) + ["tim@demo.example", "eve@stranger.example"]

@@ -3,16 +3,17 @@ import Glibc
 import Runtime
 import Text
 
-/// A private PostgreSQL cluster: the installed programs, no port, and a unix socket in a directory
-/// that only this user may enter. If root starts it, it belongs to the user `postgres`.
+/// A private PostgreSQL cluster of the installed PostgreSQL programs. It opens no port, only a unix
+/// socket in a directory that only this user can enter. If root starts it, it belongs to the user
+/// `postgres`.
 struct PrivateCluster {
     let directory: String
     let socket: String
     private let programs: String
     private let user: String?
 
-    /// Chooses the cluster's directory for this data directory; `moved` says whether it is
-    /// elsewhere.
+    /// Chooses the cluster's directory, inside the data directory if possible; `moved` says whether
+    /// it is elsewhere.
     init(in data: DataDirectory) throws {
         programs = try Self.findPrograms()
         user = getuid() == 0 ? "postgres" : nil
@@ -31,15 +32,16 @@ struct PrivateCluster {
         socket = "/tmp/gatehouse-\(hash)"
     }
 
-    /// True if the cluster could not be placed in the data directory.
+    /// Whether the cluster is outside the data directory, because it could not be placed there.
     func moved(from data: DataDirectory) -> Bool { !directory.hasPrefix(data.path + "/") }
 
-    /// The libpq conninfo for one of the cluster's roles.
+    /// Returns the libpq connection string for one of the cluster's roles.
     func conninfo(role: String, database: String = "gatehouse") -> String {
         Self.conninfo(socket, role: role, database: database)
     }
 
-    /// `socket` is the folder of a running cluster's socket.
+    /// Returns the connection string for a role of a running cluster; `socket` is the folder of its
+    /// socket.
     static func conninfo(
         _ socket: String, role: String, database: String = "gatehouse"
     ) -> String {
@@ -55,7 +57,8 @@ struct PrivateCluster {
             ]).run(as: user)
         }
         try makeSocketDirectory()
-        // Stop what a killed run left behind; the data directory's lock proves that it is ours.
+        // A killed run may have left PostgreSQL running, so stop it. The lock on the data directory
+        // proves that it is ours.
         _ = try? pgCtl(["stop", "-m", "fast", "-w"])
         let options =
             "-k \(socket) -c listen_addresses='' -c max_connections=100 -c unix_socket_permissions=0700"
@@ -64,14 +67,14 @@ struct PrivateCluster {
     }
 
     func stop() {
-        // A failure loses nothing: PostgreSQL recovers at the next start.
+        // If stopping fails, no data is lost: PostgreSQL recovers at the next start.
         _ = try? pgCtl(["stop", "-m", "fast", "-w"])
         rmdir(socket)
     }
 
     private func pgCtl(_ arguments: [String]) throws -> String {
-        // pg_ctl passes its output on to the server that it starts, so it must not inherit our
-        // pipe.
+        // pg_ctl gives its output streams to the server that it starts. They must not be our pipe,
+        // which would then stay open.
         let command = ([programs + "/pg_ctl", "-D", directory] + arguments).map(Self.quote)
         return try Subprocess(["sh", "-c", command.joined(separator: " ") + " >/dev/null 2>&1"])
             .run(as: user)
@@ -114,7 +117,8 @@ struct PrivateCluster {
         ]).run(as: user)
     }
 
-    /// Creates a directory (0700) that the user owns and can enter; false if that fails.
+    /// Creates a directory with mode 0700 that the user owns and can enter; returns false if that
+    /// fails.
     private static func prepare(_ path: String, for user: String) -> Bool {
         guard let entry = getpwnam(user) else { return false }
         if mkdir(path, 0o700) != 0, errno != EEXIST { return false }
@@ -140,8 +144,8 @@ struct PrivateCluster {
     }
 }
 
-/// What `gatehouse dev` keeps between starts: its keys, and the cluster unless the user `postgres`
-/// needs it elsewhere. One process at a time locks it.
+/// The directory for what `gatehouse dev` keeps between starts: its keys, and the cluster unless
+/// that must be elsewhere for the user `postgres`. A lock admits one process at a time.
 struct DataDirectory {
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -150,7 +154,7 @@ struct DataDirectory {
     let path: String
     private let lock: Int32
 
-    /// Creates the directory (0711) if it is missing and takes its lock.
+    /// Creates the directory with mode 0711 if it is missing, and locks it.
     init(_ given: String) throws {
         if mkdir(given, 0o711) != 0, errno != EEXIST {
             throw Failure(description: "cannot make \(given): \(String(cString: strerror(errno)))")
@@ -168,21 +172,22 @@ struct DataDirectory {
 
     private static let announcement = "running"
 
-    /// Where a running `gatehouse dev` has its database, and at which address it is reached.
+    /// A running `gatehouse dev`: where its database is, and the address at which it serves.
     struct Running: Equatable {
         /// The folder of PostgreSQL's socket.
         var socket: String
         var address: String
-        /// The text of the secret key.
+        /// The secret key as a text.
         var secret: String
     }
 
-    /// Lets other commands find this process until it ends.
+    /// Writes the file by which other commands find this process until it ends.
     func announce(socket: String, address: String) throws {
         try store(Self.announcement, Array("\(socket)\n\(address)\n".utf8))
     }
 
-    /// `nil` if none runs with its data there, or this user may not read it.
+    /// Returns the `gatehouse dev` that runs with its data in this directory; `nil` if there is
+    /// none, or if this user may not read the files.
     static func running(in path: String) -> Running? {
         let lock = open(path + "/lock", O_RDONLY | O_CLOEXEC)
         guard lock >= 0 else { return nil }
@@ -200,7 +205,7 @@ struct DataDirectory {
         }
     }
 
-    /// The bytes of a file; `nil` if it is missing.
+    /// Returns the bytes of a file; `nil` if it is missing.
     func contents(_ name: String) -> [UInt8]? { readFile(path + "/" + name) }
 
     /// Writes a file with mode 0600 atomically.
@@ -220,7 +225,8 @@ struct DataDirectory {
         }
     }
 
-    /// 32 random bytes as 64 hex digits, created at the first start.
+    /// Returns the secret with this name: 32 random bytes as 64 hexadecimal digits, created at the
+    /// first start.
     func secret(_ name: String) throws -> String {
         if let kept = contents(name) {
             return String(decoding: kept.prefix { $0 > 0x20 }, as: UTF8.self)
@@ -231,7 +237,8 @@ struct DataDirectory {
     }
 }
 
-/// Runs a program to its end. For start-up and commands only: it blocks its thread.
+/// Runs a program and waits for its end. Only for the start and for commands, because it blocks its
+/// thread.
 struct Subprocess {
     struct Failure: Error, CustomStringConvertible {
         var command: String
@@ -241,21 +248,24 @@ struct Subprocess {
         var description: String { "\(command) ended with \(status): \(output)" }
     }
 
-    /// The program and its arguments; the program is searched in PATH unless it contains a slash.
+    /// The program and its arguments. The program is searched for in PATH unless it contains a
+    /// slash.
     var arguments: [String]
-    /// Set for the program in addition to this process's own variables; they take precedence.
+    /// Environment variables for the program in addition to those of this process; these take
+    /// precedence.
     var environment: [String: String] = [:]
 
     init(_ arguments: [String]) { self.arguments = arguments }
 
-    /// Runs the program under another user's ids: PostgreSQL refuses to run as root.
+    /// Runs the program as another user, as PostgreSQL requires if this process is root, and
+    /// returns its output.
     func run(as user: String?) throws -> String {
         guard let user else { return try run() }
         let prefix = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--init-groups", "--"]
         return try Subprocess(prefix + arguments).run()
     }
 
-    /// The program's output on both streams, at most 64 KiB.
+    /// Runs the program and returns its output on both streams, at most 64 KiB.
     func run() throws -> String {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw failure(-1, "no pipe") }
@@ -267,8 +277,8 @@ struct Subprocess {
         posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
         posix_spawn_file_actions_addclose(&actions, ends[0])
         posix_spawn_file_actions_addclose(&actions, ends[1])
-        // The service blocks its signals before it starts threads; a child process must not inherit
-        // the mask.
+        // The service blocks signals before it starts threads. A child process must not inherit
+        // that block.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -4,10 +4,11 @@ import Postgres
 import Storage
 import Text
 
-/// Caches whole responses to the most frequent requests (our own small pages, accepted preflights).
-/// Responses that depend on rows are cached under the lease. It is checked last, when the response
-/// is complete, so a process that was frozen before that moment does not answer from the cache.
-/// These requests are counted like all others.
+/// Caches whole responses to the most frequent requests: our own small pages, and accepted
+/// preflights. A response that depends on the database is cached only under the lease, the time for
+/// which PostgreSQL has confirmed the cache. The lease is checked last, when the response is
+/// complete, so that a process that was stopped in between does not send an old response. These
+/// requests are counted like all others.
 final class ResponseCache: Sendable {
     private struct Answer: Sendable {
         var status: Int
@@ -17,7 +18,7 @@ final class ResponseCache: Sendable {
         var hasRequestID: Bool
         /// The operation under which the metrics count it.
         var operation: String
-        /// In microseconds of the clock, exclusive.
+        /// The time until which the response may be used, in microseconds of the clock, exclusive.
         var until: Int64 = .max
     }
 
@@ -26,7 +27,8 @@ final class ResponseCache: Sendable {
     private let database: Database
     private let enforcer: CORSPolicyEnforcer
     private let metrics: ServiceMetrics
-    /// Few entries: a client that varies its request must not fill the memory.
+    /// The cached pages. There are few entries, so that a client that varies its requests cannot
+    /// fill the memory.
     private let pages: LeasedCache<ResponseCacheKey, Answer>
     private let preflights: LeasedCache<ResponseCacheKey, Answer>
 
@@ -42,7 +44,7 @@ final class ResponseCache: Sendable {
         kind == .page ? pages : preflights
     }
 
-    /// True if the response was written.
+    /// Writes the cached response to the request, if there is one; returns whether it did.
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> Bool {
         guard
             let key = ResponseCacheKey(request.head, body: request.body, isTLS: request.isTLS)
@@ -70,8 +72,8 @@ final class ResponseCache: Sendable {
 
     var token: Freshness.Token { database.replica.token }
 
-    /// Answers by the ordinary path, and caches the response if that is allowed: a page only if all
-    /// callers get the same one. `token` was taken before anything was read for the response.
+    /// Returns the response of the ordinary path, and caches it if that is allowed: a page only if
+    /// all callers get the same one. `token` was taken before anything was read for the response.
     func respond(
         to request: Request, since token: Freshness.Token,
         by ordinary: (Request) async -> (answer: Response, isForAll: Bool)
@@ -132,8 +134,8 @@ final class ResponseCache: Sendable {
     }
 }
 
-/// Everything that a cached response depends on besides rows and time; requests with equal keys get
-/// the same response except for the request id.
+/// Everything on which a cached response depends besides the database and the time. Requests with
+/// equal keys get the same response except for the request id.
 struct ResponseCacheKey: Hashable, Sendable {
     enum Kind: UInt8, Sendable {
         /// One of our own pages or files.
@@ -146,7 +148,7 @@ struct ResponseCacheKey: Hashable, Sendable {
     let kind: Kind
     private let bytes: [UInt8]
 
-    /// `nil` if the request must take the ordinary path.
+    /// Creates the key; `nil` if the response to the request must not come from the cache.
     init?(_ request: some AskedFields, body: UnsafeRawBufferPointer, isTLS: Bool) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
@@ -181,14 +183,14 @@ struct ResponseCacheKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Faster than the array's own hash, which calls the hasher for each byte.
+    /// Hashes all bytes at once, which is faster than the array's own hash of byte after byte.
     func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }
 
-/// What the key reads of a request, in the receive buffer or copied.
+/// The parts of a request that the key reads, from the receive buffer or from a copy.
 protocol AskedFields {
     var method: Method { get }
     /// Whether the path may be one of our own pages.
@@ -196,13 +198,13 @@ protocol AskedFields {
     func count(_ name: StaticString) -> Int
     /// Appends path and query, then a NUL.
     func addPath(to bytes: inout [UInt8])
-    /// Appends a mark and the value of a field that appears at most once; nothing if it is absent.
-    /// So an absent field differs from an empty one.
+    /// Appends a mark and the value of a field that appears at most once; nothing if the field is
+    /// absent. The mark distinguishes an empty field from an absent one.
     func addField(_ name: StaticString, to bytes: inout [UInt8])
 }
 
 extension AskedFields {
-    /// False if a field appears twice.
+    /// Appends these fields; returns false if one of them appears twice.
     func add(_ names: [StaticString], to bytes: inout [UInt8]) -> Bool {
         for name in names {
             guard count(name) <= 1 else { return false }

@@ -3,7 +3,7 @@ import HTTP
 import Postgres
 import Runtime
 
-/// The metrics of the connections to the database, and of the API's endpoints.
+/// The metrics of the database connections and of the API's endpoints.
 extension ServiceMetrics {
     package convenience init() {
         self.init(
@@ -11,7 +11,7 @@ extension ServiceMetrics {
             version: Version.current)
     }
 
-    /// The metrics of a database role's pools.
+    /// Returns the metrics of the connection pools of a database role.
     func database(role: String) -> PostgresMeasures {
         var measures = PostgresMeasures()
         let labels: [(StaticString, String)] = [("role", role)]
@@ -26,7 +26,8 @@ extension ServiceMetrics {
         return measures
     }
 
-    /// `limit` is how many connections the pools may have open together.
+    /// Registers the metric of the limit: `limit` is how many connections all pools together may
+    /// open.
     func database(limit: Int) {
         registry.gauge(
             "gatehouse_database_connections_limit",
@@ -34,7 +35,8 @@ extension ServiceMetrics {
         ).set(limit)
     }
 
-    /// The reads that may lag, by the server that answered them, and how far the standby is behind.
+    /// Returns the metrics of reads that may be slightly old: how many each server answered, and
+    /// how far the standby is behind.
     func standbys() -> StandbyMeasures {
         var measures = StandbyMeasures()
         let reads = Self.counters(

@@ -6,7 +6,7 @@ import Synchronization
 /// Runs a task periodically on one loop: the interval starts when the previous run ends.
 final class PeriodicTask: Sendable {
     private let loop: EventLoop
-    /// Seconds between the end of one run and the next, and before the first.
+    /// The seconds between the end of one run and the beginning of the next.
     private let interval: Int64
     private let first: Int64
     private let name: StaticString
@@ -14,11 +14,11 @@ final class PeriodicTask: Sendable {
     private let work: @Sendable () async throws -> Void
     private let stopped = Atomic<Bool>(false)
     private let outage = RepeatedFailure()
-    /// Whether a failure is logged elsewhere.
+    /// Returns whether a failure is already logged elsewhere.
     private let isTold: @Sendable (any Error) -> Bool
 
-    /// `name` is the event that a failed run logs; the next run tries again. `isTold` says whether a
-    /// failure is logged elsewhere.
+    /// Creates the task. `name` is the event that a failed run logs; the next run comes at its
+    /// usual time. `isTold` returns whether a failure is already logged elsewhere.
     init(
         _ name: StaticString, every seconds: Int64, first: Int64? = nil, on loop: EventLoop,
         logger: Logger, isTold: @escaping @Sendable (any Error) -> Bool = { _ in false },
@@ -69,19 +69,19 @@ final class PeriodicTask: Sendable {
     }
 }
 
-/// What one process does from time to time for all: it removes expired rows (an advisory lock lets
-/// one replica do so), and writes the key uses and sign-in times that this process has counted. For
-/// itself it returns memory to the system.
+/// The regular housekeeping of a process. It removes expired rows (an advisory lock lets one
+/// replica at a time do so), writes the key uses and sign-in times that this process has counted,
+/// and returns its unused memory to the system.
 struct Housekeeping: Sendable {
-    /// Seconds between two writes; a killed process loses at most the uses of this time.
+    /// Seconds between two writes of the counts; a killed process loses only the uses of this time.
     static let writeInterval: Int64 = 10
 
     let database: Database
     let metrics: ServiceMetrics
 
     func sweep() async throws {
-        // Return what the start and each burst of requests have freed: it lies between what they
-        // leave in the caches, so it would stay with the process.
+        // The start and each burst of requests free memory that lies between cached objects, so the
+        // process would keep it. Return it to the system.
         Memory.trim()
         do {
             if try await database.sweep(removed: { metrics.swept($0, $1) }) {
@@ -93,11 +93,11 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// Indexes users that existed before an attribute was indexed.
+    /// Adds users to the index of an attribute if they are older than the index.
     func index() async throws { try await database.indexAttributes() }
 
-    /// Writes what was counted, and measures what waits. Throws the first fault that is not an
-    /// outage, after everything else was written.
+    /// Writes the counts of this process, and measures the mails that wait. Afterwards throws the
+    /// first fault that is not an outage of the database.
     func write() async throws {
         let fault = await database.writeCounted()
         // If the count fails, the metric keeps its last value.

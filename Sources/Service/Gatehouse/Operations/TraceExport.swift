@@ -8,10 +8,10 @@ import Text
 
 /// Where traces are sent, and how many are started.
 package struct TraceConfiguration: Sendable {
-    /// An absolute URL, `http` or `https`, where a collector takes OTLP with JSON; mostly with
-    /// `/v1/traces`.
+    /// The absolute URL, `http` or `https`, of a collector that accepts OTLP with JSON; mostly it
+    /// ends in `/v1/traces`.
     package var url: String
-    /// The share, from 0 to 1, of requests without a caller's trace that is recorded.
+    /// The share (0 to 1) of requests to record, among those whose caller sent no trace.
     package var ratio: Double
 
     package init(url: String, ratio: Double) {
@@ -21,17 +21,17 @@ package struct TraceConfiguration: Sendable {
 }
 
 /// Sends spans to the operator's collector by OTLP over HTTP with JSON. While the collector is
-/// away, they wait in their queue, and no request waits for it.
+/// unreachable, spans stay in a queue; no request is delayed.
 final class TraceExport: Sendable {
-    /// The spans of one call: as many as are encoded within about 0.2 ms.
+    /// The most spans of one call to the collector: as many as are encoded within about 0.2 ms.
     static let batch = 128
-    /// Statements are cut at this length, in bytes.
+    /// The length in bytes at which the text of a statement is cut.
     static let textLimit = 4096
 
-    /// Records requests into the queue.
+    /// Records the spans of requests and puts them into the queue.
     let tracer: Tracer
     private let url: String
-    /// Names this process among its replicas.
+    /// A random id that distinguishes this process from other replicas in the traces.
     private let instance = UUID.random().description
     private let queue: SpanQueue
     private let counters: [Tracer.Result: Counter]
@@ -47,19 +47,19 @@ final class TraceExport: Sendable {
         url = configuration.url
         self.counters = counters
         self.logger = logger
-        // The last call before a stop must not wait for another one.
+        // Two threads, so that the last call before a stop does not wait for another one.
         http = OutboundHTTP(policy: .ofOperator, threads: 2)
     }
 
-    /// Sends each second.
+    /// Returns the periodic task that sends spans every second.
     func task(on loop: EventLoop) -> PeriodicTask {
         PeriodicTask("traces.round_failed", every: 1, on: loop, logger: logger) {
             [self] in await round()
         }
     }
 
-    /// Sends what waits until everything is sent, the collector fails, or the time is over. It
-    /// stops after a batch that is not full, because each call opens a connection.
+    /// Sends the queued spans until the queue is empty, the collector fails, or the time is over.
+    /// It also stops after a batch that is not full, because each call opens a connection.
     func round(until end: ContinuousClock.Instant? = nil) async {
         while true {
             let spans = queue.take(Self.batch)
@@ -68,7 +68,7 @@ final class TraceExport: Sendable {
         }
     }
 
-    /// False if the collector should be tried again later.
+    /// Sends one batch; returns false if it should be sent again later.
     private func send(_ spans: [Span], until end: ContinuousClock.Instant?) async -> Bool {
         let request = OutboundRequest(
             .post, url, fields: [Field("content-type", "application/json")],
@@ -82,7 +82,7 @@ final class TraceExport: Sendable {
                 return true
             }
             fault = "\(status)"
-            // By OTLP's specification, all other statuses are final.
+            // By OTLP's specification, a batch with any other status must not be sent again.
             if ![429, 502, 503, 504].contains(status) {
                 counters[.refused]?.increment(by: spans.count)
                 tell(fault)
@@ -90,7 +90,7 @@ final class TraceExport: Sendable {
             }
         } catch {
             fault = error.rawValue
-            // The collector has answered, so it may have the spans.
+            // The collector has answered, so it may have stored the spans; do not send them again.
             if error == .tooLarge || error == .malformed {
                 counters[.refused]?.increment(by: spans.count)
                 tell(fault)
@@ -113,7 +113,7 @@ final class TraceExport: Sendable {
         }
     }
 
-    /// One `ExportTraceServiceRequest`.
+    /// Returns the JSON of one `ExportTraceServiceRequest`.
     static func encoded(_ spans: [Span], _ instance: String) -> [UInt8] {
         JSONWriter.bytes(reserving: 1024 * (spans.count + 1)) { json in
             json.beginObject()

@@ -3,29 +3,31 @@ import Domain
 import HTTP
 import Text
 
-/// One app's server, exactly as the app expects it: its routes as data, its error format, and its
-/// texts for the core's refusals. It decodes, calls the core and encodes; it decides nothing.
+/// The server interface that one app expects: its routes as data, its error format, and its texts
+/// for refusals of the core. A contract decodes requests, calls the core and encodes responses; it
+/// contains no rules of its own.
 package struct Contract: Sendable {
-    /// The name in paths: `/t/{tenant}/{name}/…`.
+    /// The name of the contract in paths: `/t/{tenant}/{name}/…`.
     package var name: String
-    /// Header fields that the app's pages send besides the common ones, in lower case.
+    /// Header fields, in lower case, that the app's pages send in addition to those that every
+    /// client may send.
     package var headers: [String] = []
     /// The cookie that carries the token of the app's session, if it has one.
     package var cookie: String?
     /// The other cookies that the app sets.
     package var otherCookies: [String] = []
-    /// Kinds of providers to which the setting `client_id` applies.
+    /// The kinds of providers for which the client's setting `client_id` is used.
     package var providerKinds = ClientDescription.signInKinds
-    /// The app's own settings, besides those of every client.
+    /// The settings that only this app has, in addition to those of every client.
     package var settings: [FieldShape] = []
-    /// The app's own minimum password length, if it has one.
+    /// Returns the app's own minimum length of a password; `nil` if it has none.
     package var leastPassword: (@Sendable (ClientCall) -> Int?)?
     package var routes: [ContractRoute]
-    /// A refusal in the app's own form; `Problem.detail` is the text that the app shows.
+    /// Returns a refusal in the app's own form; `Problem.detail` is the text that the app shows.
     package var encode: @Sendable (Problem, Request) -> Response
-    /// The app's texts for the core's refusals; `nil` for the core's own text.
+    /// Returns the app's text for a refusal of the core; `nil` to use the core's own text.
     package var explain: @Sendable (SignInRefusal) -> Problem? = { _ in nil }
-    /// Adds to a refusal what depends on the client's settings.
+    /// Returns the refusal with what depends on the client's settings.
     package var refine: @Sendable (Problem, ClientCall) -> Problem = { problem, _ in problem }
 
     var description: ClientDescription {
@@ -50,17 +52,17 @@ package struct Contract: Sendable {
     }
 }
 
-/// One route of a contract, below its mount: `/auth/login`.
+/// One route of a contract; its path, such as `/auth/login`, follows the path of the contract.
 package struct ContractRoute: Sendable {
     package typealias Handler = @Sendable (ClientCall) async throws -> Response
 
     var method: Method
     var path: String
-    /// Any origin's pages may read it, and credentials are ignored.
+    /// Whether pages of every origin may read the response; credentials are then ignored.
     var isPublic: Bool
-    /// In bytes; a larger body is 413.
+    /// The largest allowed body in bytes; a larger one gets 413.
     var maxBody: Int
-    /// Same as an endpoint's.
+    /// The time limit of a request, as for the endpoints of the API.
     var time: Duration
     var handle: Handler
 
@@ -78,7 +80,7 @@ package struct ContractRoute: Sendable {
     }
 }
 
-/// Every client contract, one line each; no other code names them.
+/// The list of all client contracts, one line each; no other code names them.
 package enum Contracts {
     static let all: [Contract] = [
         Immich.contract,
@@ -90,7 +92,8 @@ package enum Contracts {
 
     package static let descriptions = all.map(\.description)
 
-    /// The contracts' routes below their mounts, for the one dispatcher.
+    /// The endpoints of all contracts, with full paths, for the dispatcher that also serves the
+    /// API.
     package static let endpoints: [Endpoint] =
         all.flatMap { contract in
             contract.routes.map { endpoint($0, of: contract) }

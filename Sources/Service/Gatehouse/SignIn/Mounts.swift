@@ -4,27 +4,31 @@ import HTTP
 import Storage
 import Text
 
-/// The target of a request by its host: our own host, or the client that is bound to it, whose
-/// contract then answers at the root.
+/// Decides by its host where a request goes: to the server's own host, or to a client that is bound
+/// to the host. For a bound host, the client's contract answers at the root.
 package struct Mounts: Sendable {
     package enum Target: Sendable {
-        /// Our own host; `/t/{tenant}/{client}/…` leads to the contracts.
+        /// The server's own host; the contracts are reached below `/t/{tenant}/{client}/`.
         case own(Request)
-        /// A bound host, with the client's mount before the path.
+        /// A host that is bound to a client. The request's path now begins with
+        /// `/t/{tenant}/{client}`.
         case client(Request)
-        /// With the reason, for the log.
+        /// A host that is not served, with the response and the reason for the log.
         case refused(Response, String)
     }
 
-    /// Load balancers and supervisors use an address as the host.
+    /// Paths that are answered for every host, since load balancers and supervisors use an IP
+    /// address as the host.
     private static let health = ["/livez", "/readyz", "/healthz", "/metrics"]
 
     private let database: Database
     private let own: [String]
-    /// The server is reached only from this machine, so the platform may bind its other ports.
+    /// Whether the server is reached only from this machine. Then clients may be bound to loopback
+    /// hosts with other ports.
     private let isLocal: Bool
 
-    /// The host of `publicURL` is our own; if it is a loopback address, every spelling of it is.
+    /// Creates the value. The host of `publicURL` is the server's own; if it is a loopback address,
+    /// so is every other spelling of it.
     package init(database: Database, publicURL: String) {
         self.database = database
         let address = PublicAddress(publicURL)
@@ -32,17 +36,19 @@ package struct Mounts: Sendable {
         isLocal = address?.isLoopback ?? true
     }
 
-    /// Whether a host as sent is byte-equal to our own, to which no client can be bound.
+    /// Whether the host, as sent, is equal byte for byte to one of the server's own. No client can
+    /// be bound to those.
     package func isOwn(host: UnsafeBufferPointer<UInt8>) -> Bool {
         own.contains { $0.utf8.elementsEqual(host) }
     }
 
-    /// 421 for a host that is neither ours nor bound to a client (RFC 9110 section 15.5.20).
+    /// Returns the target of the request; a host that is neither our own nor bound to a client is
+    /// refused with 421 (RFC 9110 section 15.5.20).
     package func target(_ request: Request) async -> Target {
         guard let sent = request.first("host") else { return .own(Self.tidied(request)) }
         let host = sent.lowercased()
-        // Check this before any binding: a proxy that uses our address as host must not reach a
-        // client.
+        // Check this before the bound hosts: a proxy that sends our address as host must not reach
+        // a client.
         if own.contains(where: { sameBytes($0, host) })
             || Self.health.contains(where: { sameBytes($0, request.path) })
             || !isLocal && PublicAddress.isLoopback(host)
@@ -60,8 +66,8 @@ package struct Mounts: Sendable {
         return Self.refused(unserved(host, request), request)
     }
 
-    /// Only those who ask this server directly learn the served hosts; behind a proxy, only the log
-    /// names them.
+    /// Returns the problem for a host that is not served. It names the served hosts only to those
+    /// who call this server directly; behind a proxy, only the log names them.
     private func unserved(_ host: String, _ request: Request) -> Problem {
         let setting = "GATEHOUSE_PUBLIC_URL names the host that is served"
         let served = own.joined(separator: ", ")
@@ -82,7 +88,8 @@ package struct Mounts: Sendable {
         return .refused(answer, problem.cause ?? problem.detail)
     }
 
-    /// An app whose base address ends in a slash requests `//api/…`.
+    /// Returns the request with a corrected path: an app whose base address ends in a slash
+    /// requests `//api/…`.
     private static func tidied(_ request: Request) -> Request {
         if let question = ProxyDecision.unwrapped(request) { return question }
         guard request.path.utf8.starts(with: "/t/".utf8) else { return request }
@@ -114,7 +121,7 @@ package enum KeySetEndpoint {
     ) { call in
         var answer = Response(
             200, type: "application/jwk-set+json", try await call.application.tokens.keySet())
-        // Shorter than the time between a key's publication and its first signature.
+        // This is shorter than the time between the publication of a key and its first use.
         answer.set("cache-control", "public, max-age=3600")
         return answer
     }

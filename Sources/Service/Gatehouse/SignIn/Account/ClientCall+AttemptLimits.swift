@@ -5,22 +5,23 @@ import HTTP
 import Storage
 import Text
 
-/// Rate limits and attempt lockout for an app's users: counted in the database, so that a limit
-/// holds for all replicas together.
+/// Rate limits and lockouts for an app's users. Attempts are counted in the database, so each limit
+/// applies to all replicas together.
 extension ClientCall {
-    /// Calls that cost a row here or a request to a provider: a sign-in, a sign-in on a device, and
-    /// a token that an app got at its provider itself.
+    /// Calls that are limited because each costs a database row or a request to a provider: a
+    /// sign-in, a sign-in on a device, and a token that an app itself got at its provider.
     enum Start: String {
         case login, device, token
 
-        /// Per minute, from one address, which many users may share.
+        /// The limit per minute for one address, which many users may share.
         var perAddress: Int { self == .device ? 30 : 300 }
-        /// Per minute, for the whole client.
+        /// The limit per minute for all users of the client together.
         var perClient: Int { self == .device ? 300 : 3000 }
     }
 
-    /// Throws `.locked` beyond the limits. Beyond the client's limit, only addresses that have used
-    /// their share are refused: strangers must not block a tenant's sign-in.
+    /// Counts a call and throws `.locked` beyond the limits. Beyond the client's limit, only
+    /// addresses that have used up their share are refused, so that strangers cannot block a
+    /// tenant's sign-in.
     func count(_ start: Start) async throws {
         let counter = "\(start) at \(client.name) of \(tenant.id)"
         let ofAddress = try await count(
@@ -29,9 +30,9 @@ extension ClientCall {
         if isCrowded, ofAddress > start.perAddress / 10 { throw tooMany }
     }
 
-    /// Applies the tenant's limit of password attempts per minute from unknown devices. Beyond it,
-    /// each attempt takes a second longer, one at a time per address: guessing is slowed down, and
-    /// a right password still succeeds.
+    /// Counts a password attempt from an unknown device against the tenant's limit per minute.
+    /// Beyond the limit, each attempt takes a second longer, and each address may make one at a
+    /// time. This slows guessing down, but a correct password still succeeds.
     func slowStrangersAttempts() async throws {
         let tries = try await database.count("strangers' tries of \(tenant.id)")
         guard tries > Self.strangersAttempts else { return }
@@ -52,7 +53,7 @@ extension ClientCall {
         return number
     }
 
-    /// Claims one attempt at a secret. Throws `.locked` after too many failures.
+    /// Counts one attempt at a secret in advance. Throws `.locked` after too many failures.
     func claim(_ counter: [UInt8], _ policy: AttemptPolicy) async throws {
         do {
             try await database.claimAttempt(counter, policy)
@@ -61,12 +62,12 @@ extension ClientCall {
         }
     }
 
-    /// The `secret` of `attemptOwn` for a PIN.
+    /// The value of the parameter `secret` of `attemptOwn` for a PIN.
     static let pin = "pin"
 
-    /// One attempt at a secret of a signed-in user. On a session and network with an earlier
-    /// success, attempts are counted separately: guesses from elsewhere, with a stolen token or a
-    /// session of their own, do not lock the user out.
+    /// Checks a secret of a signed-in user and returns whether it is right. Attempts are counted
+    /// separately for a session and network where one succeeded before. So guesses from elsewhere,
+    /// for example with a stolen token, do not lock the user out.
     func attemptOwn(
         _ secret: String, of person: SignedIn, _ isRight: () async throws -> Bool
     ) async throws -> Bool {
@@ -92,7 +93,8 @@ extension ClientCall {
         return true
     }
 
-    /// Names counters and devices by an HMAC for the tenant, so that a dump names no user.
+    /// Returns an HMAC as the name of a counter or device, so that a dump of the database names no
+    /// user.
     func digest(_ parts: String...) -> [UInt8] {
         let text = ([tenant.id.description] + parts).joined(separator: "\0")
         return SHA256.authenticate(Array(text.utf8), key: database.directoryKey)
@@ -100,9 +102,10 @@ extension ClientCall {
 }
 
 extension ClientCall {
-    /// Stores why a sign-in failed, unless a decision does, so that the operator finds what the
-    /// response conceals. `problem` is thrown afterwards; its cause, for the log, gets the stored
-    /// line's reference, which is returned. `nil` if nothing failed that only this line explains.
+    /// Stores why a sign-in failed, because the response hides it from everyone but the tenant's
+    /// operators. Nothing is stored if a decision of the rules already explains the failure. Adds a
+    /// reference to the cause in `problem`, which the caller then throws, and returns it; `nil` if
+    /// nothing was stored.
     @discardableResult
     func noteFailure(_ problem: inout Problem, at operation: String) async -> String? {
         guard let reason = Self.reason(of: problem) else { return nil }
@@ -115,13 +118,13 @@ extension ClientCall {
             ip: request.remoteAddress,
             userAgent: request.first("user-agent").map { String($0.unicodeScalars.prefix(512)) },
             at: now)
-        // The response is the same whether this is stored or not; the log has it either way.
+        // Ignore a failure: the response is the same either way, and the log has the reason.
         try? await scope.keep(failed)
         return reference
     }
 
-    /// Counts a wrong password or PIN, whose response does not say what was wrong. `user` is `nil`
-    /// if the account does not exist.
+    /// Counts a wrong password or PIN for the tenant's operators; the response does not say what
+    /// was wrong. `user` is `nil` if the account does not exist.
     func noteWrong(_ reason: String, of user: UUID?) {
         let path = request.path.split(separator: "/").dropFirst(3).joined(separator: "/")
         database.wrongPasswords.note(
@@ -134,8 +137,8 @@ extension ClientCall {
                 }), at: now)
     }
 
-    /// `nil` for anything but a failed sign-in, and for a refusal by the rules, whose reference
-    /// leads to the decision.
+    /// Returns why a sign-in failed. `nil` if the problem is not a failed sign-in, or if the rules
+    /// refused, since their decision explains that.
     private static func reason(of problem: Problem) -> String? {
         let start = SignInRefusal.causeStart
         guard let cause = problem.cause, cause.utf8.starts(with: start.utf8),

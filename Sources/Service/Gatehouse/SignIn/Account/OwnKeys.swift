@@ -3,9 +3,10 @@ import Domain
 import Storage
 import Text
 
-/// A user's own API keys, as every contract issues them: they are the core's keys.
+/// A user's own API keys, which are ordinary keys of the core; every contract issues them through
+/// these functions.
 extension ClientCall {
-    /// The user's active keys, with their uses up to now, newest first; at most 200.
+    /// Returns the user's active keys, with their uses up to now, newest first; at most 200.
     package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
         let page = try await scope.apiKeys(ListQuery(limit: 200), APIKeyFilter(owner: user.id))
         return page.rows.filter { row in
@@ -13,9 +14,9 @@ extension ClientCall {
         }
     }
 
-    /// The secret is shown once. `scopes` are of the app's own vocabulary; the caller must have
-    /// refused management scopes before. `maker` is the app's key, whose bounds the new key takes;
-    /// `nil` if the user asks in a session.
+    /// Creates a key and returns it with its secret, which is shown once. `scopes` are the app's
+    /// own scopes; the caller must already have refused management scopes. `maker` is the key with
+    /// which the app asked, whose bounds the new key gets; `nil` if the user asked in a session.
     package func makeKey(
         name: String, scopes: [String], owner: UserRow, by maker: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
@@ -34,9 +35,9 @@ extension ClientCall {
         return (row, secret)
     }
 
-    /// A new secret for the same key; the old one ends now. 403 for a key with a right at `/v1`,
-    /// since an app's session or key would gain rights that it does not have, and for a key that
-    /// reaches further than the calling key.
+    /// Gives the key a new secret; the old one stops working now. Throws 403 for a key with a right
+    /// at `/v1`, since the app would gain a right that it does not have. Throws 403 also for a key
+    /// that may do more than the calling key.
     package func rotateKey(
         _ id: UUID, by user: UserRow?, with caller: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
@@ -54,7 +55,8 @@ extension ClientCall {
         }
     }
 
-    /// Members that are `nil` stay as they are. 403 for a key that reaches further than `caller`.
+    /// Changes the key; a member that is `nil` stays unchanged. Throws 403 for a key that may do
+    /// more than the calling key.
     package func editKey(
         _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?,
         with caller: CallerPrincipal?
@@ -78,7 +80,8 @@ extension ClientCall {
         }
     }
 
-    /// Locks the key to be changed; 403 if it reaches further than the calling key.
+    /// Locks the key that is to be changed and returns it; throws 403 if it may do more than the
+    /// calling key.
     private func lock(
         _ id: UUID, in change: Change, for caller: CallerPrincipal?
     ) async throws -> APIKeyRow {
@@ -90,7 +93,7 @@ extension ClientCall {
         return held.target
     }
 
-    /// The audit's actor: the app's key, or else the user.
+    /// Returns the actor for the audit: the app's key, or else the user.
     private func actor(_ user: UserRow?, _ key: CallerPrincipal?) -> Actor {
         var actor = actor(user)
         if let key {

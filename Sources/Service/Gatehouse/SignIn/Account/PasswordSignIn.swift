@@ -7,9 +7,10 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// The user with this password. Unknown, wrong, not set and not active are the same refusal
-    /// after the same work. Attempts from unknown devices share a lockout; a device with an earlier
-    /// success has its own.
+    /// Returns the user with this address and password. An unknown address, a wrong password, no
+    /// password and an inactive user give the same refusal after the same work. Attempts from
+    /// unknown devices count together towards a lockout; a device with an earlier success has its
+    /// own count.
     package func user(
         email: String, password: String, device: ReportedDevice
     ) async throws -> (user: UserRow, secrets: UserSecrets) {
@@ -46,8 +47,8 @@ extension ClientCall {
         return (user, found.secrets)
     }
 
-    /// Runs the rules for a password's owner, as for every sign-in. Their refusal looks like a
-    /// wrong password.
+    /// Runs the rules for a user who proved a password, as for every sign-in. A refusal by the
+    /// rules looks like a wrong password.
     private func admitByPassword(_ user: UserRow) async throws -> UserRow {
         var subject = user.passwordSubject
         if subject == nil {
@@ -65,8 +66,8 @@ extension ClientCall {
         }
     }
 
-    /// Sets a new password and ends the user's other sessions, unless they asked to keep them.
-    /// Throws `.passwordTooShort`, `.passwordTooLong`, `.passwordGuessable`.
+    /// Sets a new password and ends the user's other sessions, unless `endsOthers` is false. Throws
+    /// `.passwordTooShort`, `.passwordTooLong`, `.passwordGuessable`.
     package func changePassword(
         of person: SignedIn, to password: String, endsOthers: Bool = true
     ) async throws -> UserRow {
@@ -79,15 +80,16 @@ extension ClientCall {
         }
     }
 
-    /// Whether this is the user's current password; attempts are counted like sign-ins.
+    /// Returns whether this is the user's current password; attempts are counted like sign-ins.
     package func isPassword(_ password: String, of person: SignedIn) async throws -> Bool {
         try await attemptOwn("password of", of: person) {
             try await check(password, against: person.secrets.passwordHash).matches
         }
     }
 
-    /// Hashes a new password that meets the tenant's policy; an app may lower it to the minimum of
-    /// every tenant. `about` is what an attacker would guess for this user.
+    /// Returns the hash of a new password that meets the tenant's policy. An app may lower the
+    /// minimum length to that of every tenant. `about` are texts that an attacker would try for
+    /// this user.
     package func newPasswordHash(_ password: String, about: [String]) async throws -> String {
         let policy = try await scope.policy().policy
         let lowered = contract.leastPassword?(self)
@@ -103,7 +105,7 @@ extension ClientCall {
         }
     }
 
-    /// A setting of the client, for installations with users such as `admin@local`.
+    /// Whether addresses such as `admin@local` are allowed, by a setting of the client.
     package var allowsSingleLabel: Bool { setting("single_label_email")?.bool ?? false }
 
     private func check(
@@ -125,7 +127,8 @@ extension ClientCall {
         try await bounded { try await $0.hash(secret, isCut: isCut) }
     }
 
-    /// Limits how many hashes run and wait at once; further callers are asked to retry.
+    /// Runs `work` with the password hasher. If too many hashes run and wait already, throws an
+    /// error that asks the caller to retry.
     func bounded<Result: Sendable>(
         _ work: (PasswordHasher) async throws -> Result
     ) async throws -> Result {

@@ -4,7 +4,8 @@ import Domain
 import Storage
 import Text
 
-/// A PIN elevates a session for a quarter of an hour. It is 4 to 8 digits, hashed like a password.
+/// PINs: with the right PIN, a session is elevated for a quarter of an hour. A PIN has 4 to 8
+/// digits and is hashed like a password.
 extension ClientCall {
     private static let liftedFor: Int64 = 900
 
@@ -12,20 +13,20 @@ extension ClientCall {
         (4...8).contains(text.utf8.count) && text.utf8.allSatisfy { $0 &- 0x30 <= 9 }
     }
 
-    /// Throws `.pinExists`.
+    /// Sets the user's first PIN; throws `.pinExists` if there is one.
     package func setPin(_ pin: String, of person: SignedIn) async throws {
         if person.secrets.pinHash != nil { throw SignInRefusal.pinExists }
         try await store(try await hashed(Array(pin.utf8)), of: person)
     }
 
-    /// Sets the first PIN or changes it; `nil` removes it.
+    /// Sets or changes the PIN; `nil` removes it.
     package func replacePin(with pin: String?, of person: SignedIn) async throws {
         var hash: String?
         if let pin { hash = try await hashed(Array(pin.utf8)) }
         try await store(hash, of: person)
     }
 
-    /// Throws `.pinMissing`, `.wrongPin`, or, after too many wrong PINs, `.locked`.
+    /// Checks the PIN. Throws `.pinMissing`, `.wrongPin`, or, after too many wrong PINs, `.locked`.
     package func checkPin(_ pin: String, of person: SignedIn) async throws {
         guard let hash = person.secrets.pinHash else { throw SignInRefusal.pinMissing }
         let isRight = try await attemptOwn(Self.pin, of: person) {
@@ -61,7 +62,7 @@ extension ClientCall {
         let isSet = try await scope.change(by: actor(person.user)) {
             try await $0.setPin(hash, of: person.user, was: person.secrets.pinHash)
         }
-        // A concurrent request set it first.
+        // A concurrent request has set a PIN since.
         if !isSet { throw SignInRefusal.pinExists }
     }
 }

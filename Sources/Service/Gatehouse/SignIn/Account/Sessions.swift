@@ -15,8 +15,8 @@ package struct IssuedToken: Sendable {
 }
 
 extension ClientCall {
-    /// Begins a session with an opaque token: the tenant's locator, by which another tenant's mount
-    /// recognises it as foreign, followed by 32 random bytes. Only its hash is stored.
+    /// Begins a session and returns its token: the tenant's locator, by which other tenants see
+    /// that the token is not theirs, and 32 random bytes. Only the hash of the token is stored.
     package func startSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64
     ) async throws -> (token: String, user: UserRow) {
@@ -26,7 +26,8 @@ extension ClientCall {
         return (token, row)
     }
 
-    /// Begins a session with an ES256 access token. `more` adds members for the app to the payload.
+    /// Begins a session with an ES256 access token. `more` returns further members of its payload
+    /// for the app.
     package func startTokenSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64,
         more: (UserRow) -> [JSONValue.Member] = { _ in [] }
@@ -52,7 +53,8 @@ extension ClientCall {
         }
     }
 
-    /// The member `attributes`, if the tenant's schema marks some for tokens and the user has them.
+    /// Returns the payload's member `attributes`: those of the user's attributes that the tenant's
+    /// schema marks for tokens. Empty if there are none.
     private func attributes(of user: UserRow) async throws -> [JSONValue.Member] {
         if user.attributes.public.isEmpty { return [] }
         let carried = try await scope.attributeSchema().schema.inToken(user.attributes.public)
@@ -76,16 +78,17 @@ extension ClientCall {
                 try await $0.startSession(session, of: user)
             }
         } catch StorageFailure.notFound {
-            // Suspended or deleted between the proof and now.
+            // The user was suspended or deleted between the proof and now.
             throw named?.status == .suspended
                 ? SignInRefusal.userSuspended : SignInRefusal.wrongPassword
         }
     }
 }
 
-/// The device as the client reports it, unverified: it only gives a session a display name.
+/// The device as the client describes it. Nothing of it is verified; it only gives a session a
+/// display name.
 package struct ReportedDevice: Sendable {
-    /// The app's own id of the device, if it has one.
+    /// The id that the app gave the device, if any.
     package var id: String?
     package var type: String?
     package var os: String?
@@ -96,15 +99,16 @@ package struct ReportedDevice: Sendable {
         self.os = os.map { Self.plain($0) }
     }
 
-    /// At most 128 characters without control characters: it is shown in lists.
+    /// Returns at most 128 characters of the text, without control characters, since it is shown in
+    /// lists.
     private static func plain(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
                 text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.prefix(128)))
     }
 
-    /// The origin of a request, as far as it may count as the user's: the network and what the app
-    /// reports. The same device on another network counts as another one.
+    /// Returns a text that identifies where a request comes from: its network and what the app says
+    /// about the device. The same device in another network counts as another one.
     func key(from address: String) -> String {
         [IPAddress.network(of: address), id ?? "", type ?? "", os ?? ""].joined(separator: "\0")
     }

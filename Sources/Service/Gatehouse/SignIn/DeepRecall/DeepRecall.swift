@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// The broker that a DeepRecall app expects: it exchanges a provider's token for an access token of
-/// ours. The app's works, assets and annotations are not served here.
+/// The server that a DeepRecall app expects as its broker: it exchanges a provider's token for an
+/// access token of ours. The app's works, assets and annotations are not served here.
 enum DeepRecall {
     static let contract = Contract(
         name: "deeprecall",
@@ -24,7 +24,7 @@ enum DeepRecall {
             + DeepRecallLinks.routes,
         encode: encode, explain: explain)
 
-    /// `{"error": …}`; plain text for a page whose origin is not allowed.
+    /// Returns a refusal as `{"error": …}`; as plain text for a page whose origin is not allowed.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         guard request.method == .options else { return problem.plainError }
         var answer = Response(
@@ -47,17 +47,18 @@ enum DeepRecall {
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// 503: the provider is unavailable.
+    /// Returns 503 with this text: the provider is unavailable.
     static func away(_ text: String) -> Problem {
         Problem(.unavailable, text, fields: [Field("retry-after", "5")])
     }
 
-    /// The text; `nil` if the member is absent, empty or not a text.
+    /// Returns the text of a member; `nil` if it is absent, empty or not a text.
     static func text(_ input: Input, _ name: String) -> String? {
         input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The app's own id of its device: a UUID, or `mobile-` with numbers.
+    /// Whether the text can be the app's own id of its device. The app sends a UUID, or `mobile-`
+    /// with numbers.
     static func isDevice(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
@@ -82,7 +83,7 @@ enum DeepRecallExchange {
         },
     ]
 
-    /// Six hours.
+    /// The lifetime of an access token in seconds: six hours.
     private static let lifetime = 21_600
 
     private static func sent(
@@ -96,7 +97,8 @@ enum DeepRecallExchange {
         return (token, device)
     }
 
-    /// The session behind an access token, with what the app reads from its payload.
+    /// Lets the rules identify the user, begins a session, and returns its access token with what
+    /// the app reads from the payload.
     static func begin(
         _ call: ClientCall, of person: ProvedPerson, _ device: String
     ) async throws -> Begun {
@@ -137,7 +139,7 @@ enum DeepRecallExchange {
 }
 
 extension ClientCall {
-    /// One text for every invalid GitHub token.
+    /// Returns the owner of a GitHub token. Every invalid token gives the same text.
     fileprivate func ownGitHubPerson(_ token: String) async throws -> ProvedPerson {
         do {
             return try await person(gitHubToken: token)
@@ -149,8 +151,8 @@ extension ClientCall {
     }
 }
 
-/// Signing in at GitHub on a device without a browser (RFC 8628): the broker polls GitHub, which
-/// does not answer pages of other origins.
+/// Sign-in at GitHub on a device without a browser (RFC 8628). This server polls GitHub for the
+/// app, since GitHub does not answer pages of other origins.
 enum DeepRecallDevice {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/github/device-code") { try await begin($0) },
@@ -158,13 +160,13 @@ enum DeepRecallDevice {
         ContractRoute(.post, "/api/auth/github/poll", time: .seconds(longestWait + 4)) { call in
             try await end(call, waiting: longestWait)
         },
-        // The released apps poll under this name, at their own interval.
+        // The released apps poll at this path, at their own interval.
         ContractRoute(.post, "/api/auth/github/mobile") { try await end($0, waiting: 0) },
     ]
 
-    /// In seconds; less than the minute after which the apps give up.
+    /// The longest wait of one request in seconds; the apps give up after a minute.
     private static let longestWait = 55
-    /// Seconds between two polls, as GitHub requires; `slow_down` adds the same number.
+    /// The seconds between two polls, as GitHub requires; `slow_down` adds the same number.
     private static let interval = 5
 
     private static func begin(_ call: ClientCall) async throws -> Response {
@@ -191,7 +193,7 @@ enum DeepRecallDevice {
             ]))
     }
 
-    /// Like GitHub's own answer: 200 whatever the user decided.
+    /// Polls once and answers like GitHub: with 200, whatever the user decided.
     private static func token(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         guard DeepRecall.text(input, "client_id") != nil,
@@ -209,7 +211,8 @@ enum DeepRecallDevice {
         }
     }
 
-    /// Waits up to this many seconds for the user's decision; then answers 400 with GitHub's error.
+    /// Waits up to `waiting` seconds for the user's decision, then begins the session. Answers 400
+    /// with GitHub's error if the user refused or has not decided.
     private static func end(_ call: ClientCall, waiting: Int) async throws -> Response {
         let input = try call.object()
         guard let code = DeepRecall.text(input, "device_code"),
@@ -237,7 +240,8 @@ enum DeepRecallDevice {
         }
     }
 
-    /// A code that was not begun here, has expired or was used is reported as expired.
+    /// Polls once for a device code. A code that was not issued here, has expired or was used is
+    /// reported as expired.
     private static func poll(
         _ call: ClientCall, _ code: String, device: String?
     ) async throws -> DevicePoll {

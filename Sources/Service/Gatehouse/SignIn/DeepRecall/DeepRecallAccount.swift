@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// What the app asks about the user after signing in.
+/// What the app asks about the user after the sign-in.
 enum DeepRecallAccount {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/replication/token") { try await replicationToken($0) },
@@ -23,7 +23,7 @@ enum DeepRecallAccount {
             .ok(profile(try await call.signedIn().user))
         },
         ContractRoute(.patch, "/api/profile") { try await update($0) },
-        // The released app asks before signing in, so the response contains no secret.
+        // The released app asks this before the sign-in, so the response contains no secret.
         ContractRoute(.get, "/api/config", isPublic: true) { call in
             .ok(
                 .object([
@@ -36,7 +36,8 @@ enum DeepRecallAccount {
 
     private static let replicationSeconds = 900
 
-    /// A short-lived token for the service that replicates the user's data; it grants nothing here.
+    /// Returns a short-lived token for the service that replicates the user's data; it is valid
+    /// only there.
     private static func replicationToken(_ call: ClientCall) async throws -> Response {
         let missing = Problem(.unauthorized, "Missing or invalid Authorization header")
         let parts = (call.request.first("authorization") ?? "").utf8.split(separator: 0x20)
@@ -110,8 +111,8 @@ enum DeepRecallAccount {
     }
 }
 
-/// Links a second account to the signed-in user: both are proved at the same time, which matching
-/// addresses could not do.
+/// Links a second account at a provider to the signed-in user. Both are proved at the same time,
+/// which equal addresses would not prove.
 enum DeepRecallLinks {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, path) { try await link($0) },
@@ -120,9 +121,10 @@ enum DeepRecallLinks {
 
     private static let path = "/api/profile/link/{provider}"
 
-    /// An operator's link grant replaces a session, because its user may not be able to sign in.
+    /// Adds the account. An operator's link grant may replace the session, because its user may be
+    /// unable to sign in.
     private static func link(_ call: ClientCall) async throws -> Response {
-        // A request with neither is refused first.
+        // Without a grant there must be a session, before anything else is checked.
         let grant = (try? call.object()).flatMap { DeepRecall.text($0, "link_grant") }
         let user = grant == nil ? try await call.signedIn().user : nil
         let kind = try kind(call)
@@ -169,8 +171,8 @@ enum DeepRecallLinks {
         return .linked(user)
     }
 
-    /// Ends all the user's sessions, including this one: sessions begun with the account end with
-    /// it.
+    /// Unlinks the account, and ends all sessions of the user, including this one, since some may
+    /// have begun with that account.
     private static func unlink(_ call: ClientCall) async throws -> Response {
         let user = try await call.signedIn().user
         let kind = try kind(call)

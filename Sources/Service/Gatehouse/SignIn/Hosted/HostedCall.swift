@@ -6,12 +6,12 @@ import JSON
 import Storage
 import Text
 
-/// A request to the pages of a tenant, or to those of the platform if none is named.
+/// A request to the hosted sign-in pages of a tenant, or of the platform if no tenant is named.
 struct HostedCall: Sendable {
     let client: ClientCall
     let path: String
 
-    /// 404 for an unknown tenant.
+    /// Creates the call; throws 404 for an unknown tenant.
     init(_ call: Call, _ tenant: String?) async throws {
         var row = TenantRow.platform(named: "Gatehouse", at: call.now)
         if let tenant {
@@ -40,7 +40,7 @@ struct HostedCall: Sendable {
         return page.response()
     }
 
-    /// Redirects the browser to the provider.
+    /// Begins a sign-in: redirects the browser to the provider that the form names.
     func begin() async throws -> Response {
         let form = FormText(String(decoding: client.request.body, as: UTF8.self))
         guard let id = form.first("provider").flatMap({ UUID($0) }) else {
@@ -49,7 +49,8 @@ struct HostedCall: Sendable {
         return try await redirect(to: id, byGrant: try await HostedGrant.hash(in: form, client))
     }
 
-    /// 303 to the provider. A person who signed in there more than `seconds` ago is asked again.
+    /// Returns a redirect (303) to the provider. If the person signed in there more than `seconds`
+    /// ago, the provider asks them again.
     func redirect(
         to provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
         maxAge seconds: Int64? = nil
@@ -60,8 +61,9 @@ struct HostedCall: Sendable {
             303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
     }
 
-    /// The redirect URL, and the cookie that binds the return to this browser. `token` is the token
-    /// of the page on which the sign-in begins.
+    /// Begins a sign-in at the provider. Returns the URL to redirect to, and a cookie by which the
+    /// return is accepted only from this browser. `token` is that of the invite or join page where
+    /// the sign-in begins.
     func begin(
         at provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
         maxAge: Int64? = nil
@@ -81,7 +83,7 @@ struct HostedCall: Sendable {
 }
 
 extension ClientCall {
-    /// The hosted pages act as a client that every tenant has.
+    /// Creates the call of the hosted pages, which act as a client that every tenant has.
     init(hosted call: Call, tenant: TenantRow, provider: UUID?) {
         var row = ClientRow(unset: HostedSignIn.contract.name)
         row.enabled = true
@@ -97,29 +99,31 @@ extension ClientCall {
         client.redirectURIs[provider.tenantID == nil ? 0 : 1]
     }
 
-    /// Where the page of the invite or the join link leads in the end; `nil` if nowhere.
+    /// Returns the address to which the invite or the join link leads in the end; `nil` if there is
+    /// none.
     func returnAddress(of token: BroughtToken?) async throws -> String? {
         guard let token else { return nil }
         return try await scope.returnAddress(of: token)
     }
 
-    /// Every provider that an account may use: proof of ownership is not limited to the offered
-    /// ones.
+    /// Returns every provider at which an account may sign in. To prove that an account is theirs,
+    /// people may also use providers that the sign-in page does not offer.
     func provingProviders() async throws -> [ProviderRow] {
         try await database.signInProviders(near: tenant.id)
     }
 }
 
-/// A cookie of the hosted pages. Under TLS its prefix keeps a sibling host from setting cookies for
-/// the whole domain, which could continue a user's sign-in as someone else's; on plain http,
-/// browsers refuse that prefix.
+/// A cookie of the hosted pages. Under TLS its name has a prefix, so that another host of the same
+/// domain cannot set it and have a user continue someone else's sign-in. On plain http, browsers
+/// refuse that prefix.
 struct HostedCookie: Sendable {
-    /// Binds the return from a provider to the browser that began.
+    /// The cookie by which the return from a provider is accepted only from the browser that began
+    /// the sign-in.
     static let state = HostedCookie(plainName: "gatehouse_sign_in")
     /// The same for an operator's sign-in to the console.
     static let `operator` = HostedCookie(plainName: "gatehouse_operator")
     static let held = HostedCookie(plainName: "gatehouse_held")
-    /// A link grant on its way to the provider and back.
+    /// The cookie that keeps a link grant while the browser is at the provider.
     static let grant = HostedCookie(plainName: "gatehouse_grant")
     static let seconds: Int64 = 600
 
@@ -127,7 +131,8 @@ struct HostedCookie: Sendable {
 
     func value(in request: Request) -> String? { RequestCookie.value(name(request), in: request) }
 
-    /// Lasts ten minutes; removed if there is no value.
+    /// Returns the `Set-Cookie` field. The cookie lasts ten minutes; if `value` is nil, it is
+    /// removed.
     func field(_ value: String?, for request: Request) -> Field {
         var text = "\(name(request))=\(value ?? ""); Path=/"
         text += "; Max-Age=\(value == nil ? 0 : Self.seconds); HttpOnly; SameSite=Lax"

@@ -1,8 +1,8 @@
 import API
 import Domain
 
-/// The hosted pages in German. The English sentence is the key; `{}` stands for the values, which
-/// keep their order.
+/// The German texts of the hosted pages. The key is the English sentence; each `{}` is replaced by
+/// a value, in the same order in both languages.
 enum HostedGerman {
     static let sentences: [String: String] = [
         "Sign in": "Anmelden",
@@ -54,7 +54,8 @@ enum HostedGerman {
             "Gehen Sie zurück, und beginnen Sie neu. Wenn es so bleibt, fragen Sie Ihre Verwaltung.",
     ]
 
-    /// The text of a refusal by its code; if it is missing, the page shows it in English.
+    /// The text of a refusal by its code; if a code is missing here, the page shows the English
+    /// text.
     static let refusals: [Code: String] = [
         .unauthorized: "Die Anmeldung ist falsch oder abgelaufen.",
         .forbidden: "Das ist nicht erlaubt.",

@@ -5,15 +5,15 @@ import HTTP
 import Storage
 import Text
 
-/// A link grant that an operator handed over: its recipient proves an identity at a provider, which
-/// is then added to the account. The account is named before that, and again before the identity is
-/// added, because the grant may come from a stranger.
+/// Pages for a link grant that an operator handed over. Its recipient proves an identity at a
+/// provider, which is then added to the account. The account is shown before the proof, and again
+/// before the identity is added, because the grant may come from a stranger.
 enum HostedGrant {
     static let path = "\(HostedSignIn.platformPath)/grant"
 
-    /// A person pressed the button of a page that took the grant out of its address, or pasted it.
-    /// Nothing is used up: the browser keeps the grant for ten minutes and is redirected to the
-    /// tenant's page.
+    /// Called when a person submits a grant, which the page took from its address or the person
+    /// pasted. The grant is not used up: the browser keeps it for ten minutes and is redirected to
+    /// the tenant's page.
     static func take(_ call: Call) async throws -> Response {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
         guard let pasted = form.first(name).flatMap({ PastedLink($0) }) else { throw unusable }
@@ -35,7 +35,8 @@ enum HostedGrant {
                 + [Field("cache-control", "no-store")])
     }
 
-    /// The tenant's page for a browser that holds a grant; `nil` if it holds none.
+    /// Returns the tenant's page for a browser that has a grant in its cookie; `nil` if it has
+    /// none.
     static func page(_ hosted: HostedCall) async throws -> Response? {
         let client = hosted.client
         guard let token = try await held(client), let user = try await user(of: token, client)
@@ -55,8 +56,8 @@ enum HostedGrant {
         return page.response()
     }
 
-    /// The hash of the grant on whose page a form was sent; `nil` for a form of another page.
-    /// Throws `.stateUnknown` if the browser no longer holds that grant.
+    /// Returns the hash of the grant on whose page the form was sent; `nil` for a form of another
+    /// page. Throws `.stateUnknown` if the browser no longer has that grant.
     static func hash(in form: FormText, _ client: ClientCall) async throws -> [UInt8]? {
         guard let sent = form.first(name) else { return nil }
         guard let token = try await held(client), sameBytes(sent, mark(token, client)) else {
@@ -65,7 +66,7 @@ enum HostedGrant {
         return TenantToken.hash(token)
     }
 
-    /// Called when the person came back from a provider to which the grant's page led.
+    /// Asks the person to confirm; called when they come back from the provider.
     static func ask(
         _ person: ProvedPerson, _ grant: [UInt8], _ client: ClientCall
     ) async throws -> Response {
@@ -77,7 +78,7 @@ enum HostedGrant {
         return try HostedSteps.confirm(next, as: masked(user.email), client)
     }
 
-    /// Called when the person confirmed.
+    /// Adds the identity to the account; called when the person has confirmed.
     static func use(
         _ grant: [UInt8], for person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
@@ -91,7 +92,7 @@ enum HostedGrant {
         }
     }
 
-    /// The grant in the browser's cookie for this tenant; `nil` for another tenant's.
+    /// Returns the grant in the browser's cookie if it is for this tenant; otherwise `nil`.
     private static func held(_ client: ClientCall) async throws -> String? {
         guard let token = HostedCookie.grant.value(in: client.request),
             try await client.database.tenant(ofToken: token) == client.tenant.id
@@ -103,21 +104,23 @@ enum HostedGrant {
         try await client.scope.grantedUser(TenantToken.hash(token))
     }
 
-    /// Distinguishes the grant's page from every other page of the browser.
+    /// Returns a code for the form on the grant's page, which distinguishes it from every other
+    /// page of the browser.
     private static func mark(_ token: String, _ client: ClientCall) -> String {
         let code = client.database.directory.authenticate(Array("grant \(token)".utf8))
         return Base64URL.encode(code)
     }
 
-    /// `b…@acme.example`: its owner recognises the account by it, and no one else learns the
-    /// address.
+    /// Returns the address in a form such as `b…@acme.example`, by which its owner recognises the
+    /// account and others do not learn the address.
     static func masked(_ email: String) -> String {
         let parts = email.split(separator: "@", maxSplits: 1)
         let first = parts.first?.unicodeScalars.first.map { String($0) } ?? ""
         return parts.count == 2 ? "\(first)…@\(parts[1])" : "\(first)…"
     }
 
-    /// Clears the grant's cookie, so that the browser can sign in in another way.
+    /// Returns an error page, and removes the grant's cookie, so that the browser can sign in in
+    /// another way.
     private static func failed(_ text: HostedText, _ status: Int, _ client: ClientCall) -> Response
     {
         var page = HostedPage("This did not work", in: client)
@@ -131,7 +134,7 @@ enum HostedGrant {
     private static let unusable = Problem(.notFound, usedUp.said(in: .english))
 }
 
-/// What a person pasted: a one-time link, or only its code, as mail programs and people pass it on.
+/// What a person pasted: a one-time link, or only its code, possibly altered by a mail program.
 struct PastedLink: Equatable {
     enum Kind: Equatable { case token, grant }
 
@@ -140,8 +143,8 @@ struct PastedLink: Equatable {
     var kind: Kind?
     var code: String
 
-    /// `nil` if the text contains no code. Spaces, line breaks, punctuation around the code and
-    /// percent-encoding are tolerated.
+    /// Reads the pasted text; `nil` if it contains no code. Spaces, line breaks, punctuation around
+    /// the code and percent-encoding are tolerated.
     init?(_ text: String) {
         var bytes = Array(text.utf8.prefix(4096))
         // An address may be encoded once by the mail program and again by a redirect.
@@ -166,12 +169,12 @@ struct PastedLink: Equatable {
         self.code = String(decoding: code, as: UTF8.self)
     }
 
-    /// Codes are base64url (RFC 4648 section 5).
+    /// Whether the byte can be part of a code, which is base64url (RFC 4648 section 5).
     private static func isPart(_ byte: UInt8) -> Bool {
         byte == 0x2D || byte == 0x5F || ASCII.isLowerOrDigit(ASCII.lower(byte))
     }
 
-    /// The pages of other one-time links.
+    /// The paths of the pages to which other one-time links lead.
     private static let pages = [
         "/invite", "/join", "/reset", "/email", "/not-me", "/console/sign-in",
     ]

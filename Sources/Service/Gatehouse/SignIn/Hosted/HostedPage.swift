@@ -5,8 +5,8 @@ import HTTP
 import Storage
 import Text
 
-/// HTML pages that this server shows itself, in a tenant's name. The only script takes a link grant
-/// out of the address.
+/// An HTML page that this server shows itself in a tenant's name. Its only script reads a link
+/// grant from the address.
 struct HostedPage {
     private let language: HostedLanguage
     private let title: String
@@ -15,7 +15,7 @@ struct HostedPage {
     /// The tenant's colours.
     private var colours = ""
 
-    /// A page of the server itself.
+    /// Creates a page of the server itself, without a tenant.
     init(_ title: HostedText, in language: HostedLanguage) {
         self.language = language
         let title = title.said(in: language)
@@ -23,8 +23,9 @@ struct HostedPage {
         body = "<p class=\"name\">Gatehouse</p><h1>\(htmlEscaped(title))</h1>"
     }
 
-    /// A page with the tenant's name, logo and colour. Whatever those say, its footer names the
-    /// host and the tenant's slug. If `tenant` is `nil`, it is that of the call.
+    /// Creates a page with the tenant's name, logo and colour. Since a tenant may choose any name,
+    /// the footer shows the host and the tenant's slug. If `tenant` is `nil`, the page is for the
+    /// tenant of the call.
     init(_ title: HostedText, in client: ClientCall, of tenant: TenantRow? = nil) {
         language = HostedLanguage(client.request)
         let title = title.said(in: language)
@@ -51,10 +52,10 @@ struct HostedPage {
         body += "<p>\(htmlEscaped(text))</p>"
     }
 
-    /// An error, announced to screen readers as well.
+    /// Adds an error, which screen readers announce.
     mutating func warn(_ text: HostedText) { warn(said: text.said(in: language)) }
 
-    /// Shows a refusal in the page's language if there is a text for its code.
+    /// Adds the text of a refusal, in the page's language if that has a text for the code.
     mutating func warn(_ problem: Problem) {
         warn(
             said: (language == .german ? HostedGerman.refusals[problem.code] : nil)
@@ -65,13 +66,13 @@ struct HostedPage {
         body += "<p role=\"alert\" class=\"alert\">\(htmlEscaped(text))</p>"
     }
 
-    /// Adds a link for the person to follow: no page leads away by itself.
+    /// Adds a link for the person to follow; no page redirects by itself.
     mutating func link(_ label: HostedText, to address: String) {
         let label = htmlEscaped(label.said(in: language))
         body += "<p><a class=\"act\" href=\"\(htmlEscaped(address))\">\(label)</a></p>"
     }
 
-    /// Adds one button that posts these values.
+    /// Adds a form with one button, which posts these values.
     mutating func button(_ label: HostedText, to path: String, _ hidden: [(String, String)]) {
         body += Self.form(path, hidden) + button(label) + "</form>"
     }
@@ -99,7 +100,7 @@ struct HostedPage {
                 """
     }
 
-    /// Adds a choice of one of these values.
+    /// Adds a form in which the person chooses one of these values.
     mutating func choice(
         _ legend: HostedText, _ name: String, _ values: [(id: String, label: String)],
         to path: String, _ hidden: [(String, String)]
@@ -114,8 +115,9 @@ struct HostedPage {
         body += "</fieldset>\(button("Continue"))</form>"
     }
 
-    /// Takes a grant from the address's fragment (after `#`), or as pasted text if a mail program
-    /// lost it. Nothing is sent before the person presses the button.
+    /// Adds a form for a link grant. The script reads the grant from the fragment of the address
+    /// (after `#`); if a mail program removed it, the person can paste it. Nothing is sent before
+    /// the person presses the button.
     mutating func takesGrant(at path: String) {
         body +=
             "<details id=\"grant\"><summary>\(said("I have a link or a code"))</summary>"
@@ -127,7 +129,8 @@ struct HostedPage {
             + "<script>\(Self.script)</script>"
     }
 
-    /// Everything but the form is hidden if the address brought a grant.
+    /// The script that reads a grant from the address. If there is one, it hides everything except
+    /// the form.
     private static let script = """
         const find=id=>document.getElementById(id);\
         const take=()=>{const hash=location.hash;if(!/grant(=|%3D)/i.test(hash))return;\
@@ -166,7 +169,8 @@ struct HostedPage {
 
     private func said(_ text: HostedText) -> String { htmlEscaped(text.said(in: language)) }
 
-    /// A form redirects to the provider, and browsers apply `form-action` to redirects too.
+    /// The content security policy. It does not limit where forms may lead: they redirect to the
+    /// provider, and browsers apply `form-action` to redirects too.
     private var policy: String {
         let own = colours.isEmpty ? "" : " \(Self.digest(of: colours))"
         return "default-src 'none'; style-src \(Self.styleDigest)\(own); "
@@ -184,7 +188,7 @@ struct HostedPage {
 
     private static let fields = [
         Field("x-content-type-options", "nosniff"),
-        // Without a referrer a form would be sent with `Origin: null`.
+        // With no referrer at all, browsers would send forms with `Origin: null`.
         Field("referrer-policy", "same-origin"), Field("cache-control", "no-store"),
         Field("vary", "accept-language"),
         Field("cross-origin-opener-policy", "same-origin"),
@@ -222,8 +226,8 @@ enum HostedLanguage: String, CaseIterable {
     case english = "en"
     case german = "de"
 
-    /// The language that the browser prefers (RFC 9110, section 12.5.4); English if it wants
-    /// neither.
+    /// Chooses the language that the browser prefers (RFC 9110, section 12.5.4); English if it
+    /// accepts neither.
     init(_ request: Request) {
         var best: (language: Self, quality: Double)?
         for range in request.all("accept-language").flatMap({ $0.split(separator: ",") }).prefix(32)
@@ -240,8 +244,8 @@ enum HostedLanguage: String, CaseIterable {
     }
 }
 
-/// A sentence of a hosted page. Its values are kept separate, so that it can be translated: `"Add
-/// \(provider)?"` is `Add {}?` with one value.
+/// A sentence of a hosted page. Its values are separate from it, so that it can be translated:
+/// `"Add \(provider)?"` is the sentence `Add {}?` with one value.
 struct HostedText: ExpressibleByStringInterpolation {
     struct StringInterpolation: StringInterpolationProtocol {
         var sentence = ""
@@ -268,7 +272,8 @@ struct HostedText: ExpressibleByStringInterpolation {
         values = text.values
     }
 
-    /// The sentence with its values; in English if the language lacks it.
+    /// Returns the sentence in this language, with its values; in English if there is no
+    /// translation.
     func said(in language: HostedLanguage) -> String {
         let said = language == .german ? HostedGerman.sentences[sentence] ?? sentence : sentence
         var text = ""

@@ -7,7 +7,7 @@ import Storage
 import Text
 
 /// Pages for questions that no app can ask: which tenant to join, and whether to add a second
-/// identity to an existing account. They begin no session.
+/// identity to an existing account. They begin no session in an app.
 package enum HostedSignIn {
     package static let endpoints: [Endpoint] = [
         endpoint(.get, platformPath) { try await HostedCall($0, nil).show() },
@@ -36,12 +36,13 @@ package enum HostedSignIn {
 
     static let platformPath = "/sign-in"
     private static let tenantPath = "/t/{tenant}/sign-in"
-    /// The callback of the platform's providers for all tenants. A tenant's own providers have one
-    /// below the tenant, so that no provider can pass off another's response (RFC 9700 section
-    /// 4.4.2).
+    /// The path of the callback for the platform's providers, for all tenants. A tenant's own
+    /// providers have a separate callback, so that no provider can present a response as another's
+    /// (RFC 9700 section 4.4.2).
     private static let callback = "\(platformPath)/callback"
 
-    /// The callback of the platform's providers, and that of the tenant's own.
+    /// Returns the addresses of both callbacks: that of the platform's providers, and that of the
+    /// tenant's own.
     static func returnAddresses(of tenant: TenantRow, at publicURL: String) -> [String] {
         [publicURL + callback, "\(publicURL)/t/\(tenant.slug)\(callback)"]
     }
@@ -77,8 +78,9 @@ package enum HostedSignIn {
         return endpoint
     }
 
-    /// The tenant whose operators can look up a refusal: that of the path, of the state or of the
-    /// held person, or else the platform. It proves nothing.
+    /// Returns the tenant whose operators can look up a refusal: the tenant named by the path, by
+    /// the state or by the cookie, or else the platform. The request may name any tenant; this
+    /// proves nothing.
     private static func tenant(of call: Call) async -> TenantRow {
         var name = try? call.parameter("tenant")
         if name == nil, let state = FormText(call.request.query).first("state") {
@@ -93,7 +95,7 @@ package enum HostedSignIn {
         return .platform(named: "Gatehouse", at: call.now)
     }
 
-    /// Refuses a form from another site, by Fetch Metadata or else by the origin.
+    /// Throws if a form was sent from another site, judged by Fetch Metadata or else by the origin.
     static func requireOwnPage(_ call: Call) throws {
         let request = call.request
         var refusal = Problem.forbidden("The form came from another page.")
@@ -109,7 +111,7 @@ package enum HostedSignIn {
 }
 
 extension ClientCall {
-    /// The refusal with a reference to the stored line that has its reason.
+    /// Returns the refusal with a reference to the stored failure, which has the reason.
     func explained(_ problem: Problem, at operation: String) async -> Problem {
         var problem = problem
         if let reference = await noteFailure(&problem, at: operation) {
@@ -120,8 +122,8 @@ extension ClientCall {
 }
 
 extension Problem {
-    /// An error page with the problem's text, without its code. `reference` leads to the line of
-    /// the failed sign-in.
+    /// Returns an error page with the problem's text, without its code. `reference` is that of the
+    /// stored failure.
     fileprivate func page(for call: Call, reference: String?) -> Response {
         var page = HostedPage("This did not work", in: HostedLanguage(call.request))
         page.warn(self)
@@ -135,7 +137,8 @@ extension Problem {
         return answer
     }
 
-    /// The reference to the decision if the rules refused; German sentences do not repeat it.
+    /// The reference to the decision if the rules refused; the German texts lack it, so the page
+    /// adds it.
     private var decisionReference: String? {
         guard let cause, let start = cause.firstRange(of: SignInRefusal.referenceStart) else {
             return nil
@@ -144,15 +147,17 @@ extension Problem {
     }
 }
 
-/// A person who was proved at a provider and still has to choose or confirm. Sealed in a cookie for
-/// ten minutes, so that any replica can continue and the database stores nothing.
+/// A person who was proved at a provider and still has to choose or confirm something. It is kept
+/// encrypted in a cookie for ten minutes, so that any replica can continue and the database stores
+/// nothing.
 struct PendingSignIn: Sendable {
     var person: ProvedPerson
-    /// The tenant of the sign-in; the platform's id if there is none yet.
+    /// The tenant of the sign-in; the platform's id if it is not known yet.
     var tenant: UUID
-    /// The account to which this identity is to be added, once the account was proved too.
+    /// The account to which this identity will be added, set once the person has proved the account
+    /// too.
     var user: UUID?
-    /// The hash of the link grant by which it is to be added, in place of that proof.
+    /// The hash of the link grant that replaces the proof of the account.
     var grantHash: [UInt8]?
 
     init(_ person: ProvedPerson, tenant: UUID, user: UUID? = nil) {
@@ -161,7 +166,8 @@ struct PendingSignIn: Sendable {
         self.user = user
     }
 
-    /// `nil` if the request has none, or one that has expired or is not ours.
+    /// Reads the value from the request's cookie; `nil` if there is none, or if it has expired or
+    /// is not from this server.
     init?(_ call: Call) async throws {
         guard let text = HostedCookie.held.value(in: call.request),
             let sealed = Base64URL.decode(text),
@@ -192,7 +198,7 @@ struct PendingSignIn: Sendable {
         grantHash = value["grant"]?.string.flatMap { Base64URL.decode($0) }
     }
 
-    /// The cookie's value, sealed so that only this server can read or write it.
+    /// Returns the value of the cookie, encrypted so that only this server can read or write it.
     func sealed(by application: Application) throws -> String {
         func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
         let until = application.now.microseconds / 1_000_000 + HostedCookie.seconds
@@ -227,7 +233,7 @@ struct PendingSignIn: Sendable {
     private static let context = Array("held person".utf8)
 }
 
-/// The browser's return from a provider.
+/// The endpoint to which the provider sends the browser back.
 enum HostedReturn {
     static func end(_ call: Call) async throws -> Response {
         let answer = try LoginReturn(call, by: .state, at: call.application.publicURL)
@@ -265,8 +271,8 @@ enum HostedReturn {
 }
 
 extension LoginReturn {
-    /// The browser's return to a page of ours, bound to it by the cookie `state.secret`, which may
-    /// be followed by the token of its `device`.
+    /// Reads the return to a page of ours. It is accepted only with the cookie of the browser that
+    /// began: `state.secret`, optionally followed by the token of its `device`.
     init(_ call: Call, by cookie: HostedCookie, at publicURL: String) throws {
         let query = FormText(call.request.query)
         guard let state = query.first("state"), !query.isRepeated("state"),

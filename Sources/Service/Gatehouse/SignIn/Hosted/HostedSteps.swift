@@ -5,17 +5,19 @@ import HTTP
 import Storage
 import Text
 
-/// The questions to a person who was proved, and their results.
+/// The steps after a person was proved at a provider: the questions to the person, and their
+/// results.
 enum HostedSteps {
-    /// Runs the rules, and asks what they leave open. `token` belongs to an invite or a join link;
-    /// if it admits no one, the page explains why.
+    /// Runs the rules, and asks the person what they leave open. `token` is that of an invite or a
+    /// join link; if it does not admit the person, the page explains why.
     static func settle(
         _ person: ProvedPerson, _ client: ClientCall, bringing token: BroughtToken? = nil
     ) async throws -> Response {
         let asked = client.tenant.id == .platform ? nil : client.tenant.id
         let result = try await client.decide(person, in: asked, bringing: token)
         if !result.choices.isEmpty, asked == nil {
-            // To the rules an existing membership is not a choice, but to the person it is.
+            // The rules do not count an existing membership as a choice, but the person can choose
+            // it.
             let own = [result.verdict.maySignIn ? result.tenant : nil].compactMap(\.self)
             return try choose(person, own + result.choices, client)
         }
@@ -46,7 +48,8 @@ enum HostedSteps {
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
-    /// The address belongs to an account, so only the account's owner may add an identity to it.
+    /// Returns a page that asks the person to prove the account: it has the same address, and only
+    /// its owner may add an identity to it.
     private static func askForProof(
         _ person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
@@ -69,7 +72,8 @@ enum HostedSteps {
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
-    /// Both were proved; the person confirms that they belong together.
+    /// Asks the person to confirm that the identity and the account, both proved now, belong
+    /// together.
     static func confirm(
         _ held: PendingSignIn, _ user: UserRow, _ client: ClientCall
     ) throws -> Response {
@@ -78,7 +82,7 @@ enum HostedSteps {
         return try confirm(next, as: user.email, client)
     }
 
-    /// The same, with the account as the page shows it.
+    /// The same; `account` is how the page names the account.
     static func confirm(
         _ next: PendingSignIn, as account: String, _ client: ClientCall
     ) throws -> Response {
@@ -139,7 +143,7 @@ enum HostedSteps {
         do {
             try await client.link(held.person, to: user)
         } catch let StorageFailure.conflict(_, _, holder) where holder == user.id {
-            // It was sent twice, and is done already.
+            // The form was sent twice; the first time did the work.
         } catch StorageFailure.conflict {
             throw Problem(
                 .reason(.identityConflict), "The sign-in already belongs to another account.")
@@ -149,7 +153,8 @@ enum HostedSteps {
             client)
     }
 
-    /// The person in the browser's cookie, for a form that was made for it.
+    /// Returns the person in the browser's cookie and the sent form; throws unless the form was
+    /// made for this cookie.
     private static func held(
         _ call: Call
     ) async throws -> (PendingSignIn, FormText) {
@@ -162,7 +167,8 @@ enum HostedSteps {
         return (held, form)
     }
 
-    /// Binds a form to the cookie, which no other site's page has.
+    /// Returns a form field that is derived from the cookie, so that another site's page cannot
+    /// make the form.
     private static func token(_ held: String, _ client: ClientCall) -> (String, String) {
         ("token", Base64URL.encode(client.database.directory.authenticate(tied(to: held))))
     }

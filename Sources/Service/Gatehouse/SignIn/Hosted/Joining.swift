@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// Sign-ins at a provider that begin on the page of an invite or a join link, for the holder of its
+/// Sign-ins at a provider that begin on the page of an invite or of a join link; the person has its
 /// token.
 enum Joining {
     private static let token = FieldShape.required("token", .string(min: 1, max: 128))
@@ -57,7 +57,8 @@ enum Joining {
             call, for: offered.tenant, .join(TenantToken.hash(call.input.string("token"))))
     }
 
-    /// The URL to open, with the cookie that binds the return to the browser.
+    /// Returns the URL to open, with a cookie by which the return is accepted only from this
+    /// browser.
     private static func begin(
         _ call: Call, for tenant: TenantRow, _ token: BroughtToken
     ) async throws -> Response {

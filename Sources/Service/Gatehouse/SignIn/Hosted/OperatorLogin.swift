@@ -6,9 +6,9 @@ import Storage
 import Text
 
 /// The sign-in and step-up of operators at a provider of the platform: a redirect to the provider,
-/// and the return from it. The session's cookie is not sent with the return, since it is
-/// `SameSite=Strict`. The state therefore carries the session that is to be stepped up, and a
-/// separate cookie binds the return to the browser.
+/// and the return from it. The session's cookie is `SameSite=Strict`, so browsers do not send it
+/// with the return. Instead, the stored state names the session to step up, and a separate cookie
+/// shows that it is the same browser.
 enum OperatorLogin {
     static let endpoints: [Endpoint] = [signIn, stepUp, callback]
 
@@ -70,7 +70,8 @@ enum OperatorLogin {
             guard let setting = try await call.database.operatorSignIn() else {
                 throw Problem(.conflict, "Operators do not sign in at a provider on this server.")
             }
-            // Another site must not sign a browser in at a provider that asks its user nothing.
+            // Another site must not make a browser sign in at a provider that asks its user
+            // nothing.
             guard call.request.first("sec-fetch-site").map({ Self.own.contains($0) }) ?? true else {
                 throw Problem.forbidden("Start from this server's own sign-in page.")
             }
@@ -123,7 +124,7 @@ enum OperatorLogin {
         guard person.status != .suspended, person.factors.stepUpMethods.contains(.provider) else {
             throw Refused.otherPerson.problem
         }
-        // `max_age=0` requests a new sign-in; a provider that ignores it states an old time, or
+        // `max_age=0` asks for a new sign-in. A provider that ignores it reports an old time, or
         // none.
         guard assertion.isAuthenticated(since: assertion.begunAt, at: call.now) ?? false else {
             throw Refused.notAnew.problem
@@ -135,9 +136,9 @@ enum OperatorLogin {
         return stamped
     }
 
-    /// At the first sign-in, the operator is found by an address for which the provider is
-    /// authoritative and which is confirmed to be the operator's own: a tenant's claim about an
-    /// address is not enough.
+    /// Finds the operator at the first sign-in with this account, and binds the account to them.
+    /// The provider must be authoritative for the address, and the operator must have confirmed
+    /// that the address is theirs: a tenant's claim is not enough.
     private static func bind(
         _ assertion: OperatorAssertion, _ setting: OperatorSignIn, _ call: Call
     ) async throws -> OperatorRow {
@@ -158,20 +159,20 @@ enum OperatorLogin {
                 "a sign-in at \(provider.name) was added", added: .provider, to: person,
                 publicURL: publicURL)
         }
-        // Of two first sign-ins at the same time one binds the account; afterwards both find it
-        // bound.
+        // If there are two first sign-ins at the same time, one binds the account, and both find it
+        // bound here.
         let bound = try await call.database.operatorRow(
             issuer: provider.issuer, subject: assertion.subject)
         guard let bound, bound.id == person.id else { throw Refused.unknown.problem }
         return bound
     }
 
-    /// Why the return did not lead to a session, as the sign-in page explains it.
+    /// Why the return did not lead to a session; the sign-in page explains it.
     private enum Refused: String {
         /// No operator is bound to the account or has its address, or the operator is suspended.
         case unknown
-        /// The account does not belong to the session that was to be stepped up, or that session
-        /// has ended.
+        /// The account is another person's than the session's that was to be stepped up, or that
+        /// session has ended.
         case otherPerson = "other_person"
         /// The provider did not ask its user to sign in again.
         case notAnew = "not_anew"
@@ -180,7 +181,7 @@ enum OperatorLogin {
         var problem: Problem { Problem.unauthorized().atDoor(rawValue) }
     }
 
-    /// What the provider asserts at the return.
+    /// Verifies the return and returns what the provider asserts.
     private static func assertion(at call: Call) async throws -> OperatorAssertion {
         let answer = try LoginReturn(call, by: .operator, at: call.application.publicURL)
         let (person, begun) = try await client(call).proveLogin(answer)
@@ -193,7 +194,7 @@ enum OperatorLogin {
             spentCookie: HostedCookie.operator.field(nil, for: call.request))
     }
 
-    /// The console as a client of the platform, like an app's.
+    /// Returns a call in which the console is a client of the platform, as an app is of its tenant.
     private static func client(_ call: Call, at provider: UUID? = nil) -> ClientCall {
         var row = ClientRow(unset: contract.name)
         row.enabled = true
@@ -224,34 +225,35 @@ private struct OperatorAssertion: Sendable {
     var provider: ProviderRow
     var subject: String
     var email: String?
-    /// Absent is not the same as an explicit false.
+    /// The provider's claim that the address is verified; `nil` if there is no such claim, which
+    /// differs from false.
     var emailVerified: Bool?
-    /// Google's `hd`.
+    /// Google's claim `hd`: the organization's domain.
     var hostedDomain: String?
-    /// When the person proved their identity to the provider, in seconds since 1970; `nil` if the
-    /// provider does not state it.
+    /// When the person signed in at the provider, in seconds since 1970; `nil` if the provider does
+    /// not say.
     var authenticatedAt: Int64?
     /// Whether the provider asked for two factors.
     var isMultiFactor: Bool
     /// The console session that is to be stepped up; `nil` for a sign-in.
     var session: UUID?
     var begunAt: Timestamp
-    /// The browser, by the cookie that it sent at the beginning: the return comes from another
-    /// site, without the cookie.
+    /// The token of the browser's device cookie, kept from the beginning of the sign-in: at the
+    /// return from another site, browsers do not send that cookie.
     var device: String?
-    /// Ends the cookie that bound the return to the browser.
+    /// The `Set-Cookie` field that removes the cookie of this sign-in.
     var spentCookie: Field
 
     var method: SignInMethod { isMultiFactor ? .providerMFA : .provider }
 
-    /// Whether a provider of this kind states when its user signed in, as `max_age` requests.
+    /// Whether a provider of this kind says when its user signed in, if `max_age` is sent.
     var saysWhen: Bool { provider.kind == "oidc" }
 
-    /// Seconds by which the provider's clock may be behind or ahead.
+    /// The most seconds by which the provider's clock may be ahead or behind.
     private static let clockSkew: Int64 = 60
 
-    /// Whether the user signed in at the provider at this time or later, and not in the future;
-    /// `nil` if the provider does not state it.
+    /// Returns whether the user signed in at the provider at this time or later, and not in the
+    /// future; `nil` if the provider does not say.
     func isAuthenticated(since time: Timestamp, at now: Timestamp) -> Bool? {
         authenticatedAt.map {
             $0 >= time.microseconds / 1_000_000 - Self.clockSkew
@@ -259,7 +261,7 @@ private struct OperatorAssertion: Sendable {
         }
     }
 
-    /// The asserted address, if the provider is authoritative for it.
+    /// Returns the asserted address if the provider is authoritative for it; otherwise `nil`.
     func ownedAddress(in setting: OperatorSignIn) -> EmailAddress? {
         guard let address = email.flatMap({ try? EmailAddress($0) }),
             setting.covers(address.domain.ascii),
@@ -278,8 +280,8 @@ extension Response {
 }
 
 extension Problem {
-    /// The same problem as a redirect to the sign-in page, which explains it. The fault is in the
-    /// fragment, so that it reaches no other server.
+    /// Returns the problem as a redirect to the sign-in page, which explains it. The fault is in
+    /// the fragment of the URL, which browsers send to no server.
     fileprivate func atDoor(_ fault: String? = nil) -> Problem {
         var problem = self
         problem.status = 303
@@ -293,7 +295,8 @@ extension Problem {
 }
 
 extension Call {
-    /// Whether a browser follows a link: it must be shown a page, not a problem document.
+    /// Whether a browser opens the URL as a page. It must then be shown a page, not a problem
+    /// document.
     fileprivate var isFromBrowser: Bool {
         request.first("sec-fetch-mode").map { sameBytes($0, "navigate") } ?? false
     }

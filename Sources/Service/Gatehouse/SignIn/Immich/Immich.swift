@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// The server that an Immich app expects, as far as signing in is concerned. Its paths are below
-/// `/api`, which the well-known document names; photos are not served here.
+/// The sign-in part of the server that an Immich app expects. Its paths are below `/api`, as the
+/// well-known document says; photos are not served here.
 enum Immich {
     static let contract = Contract(
         name: "immich",
@@ -47,7 +47,8 @@ enum Immich {
             + ImmichPreferences.routes + ImmichSessions.routes + ImmichKeys.routes,
         encode: encode, explain: explain, refine: refine)
 
-    /// Exactly these four members: the apps' own tests compare the whole body.
+    /// Returns a refusal with exactly these four members, since the apps' own tests compare the
+    /// whole body.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer = Response.json(
             problem.status,
@@ -78,7 +79,7 @@ enum Immich {
         case .noProvider: bad("OAuth is not enabled")
         case .verifierMissing: bad("OAuth code verifier is missing")
         case .refused(.emailMissing, _): bad("OAuth profile does not have an email address")
-        // One text for all of them, so that it does not reveal whether an account exists.
+        // All of them have one text, so that it does not reveal whether an account exists.
         case .stateUnknown, .wrongVerifier, .notProved, .refused: bad("OAuth authentication failed")
         case .providerAway:
             Problem(
@@ -89,8 +90,8 @@ enum Immich {
 
     private static let message = "message"
 
-    /// The server of the older apps lists what its validator found; the newer one says it in one
-    /// text.
+    /// Returns the refusal as the client's generation of apps expects it. Older apps expect a list
+    /// of what the validator found, newer ones a single text.
     private static func refine(_ problem: Problem, _ call: ClientCall) -> Problem {
         guard call.isCompatible("v2"), !problem.errors.isEmpty else { return problem }
         var problem = problem
@@ -98,19 +99,19 @@ enum Immich {
         return problem
     }
 
-    /// `cause` says why a sign-in failed, if the text is about one.
+    /// Returns 400 with this text. `cause` is the reason for the log if a sign-in failed.
     static func bad(_ text: String, cause: String? = nil) -> Problem {
         var problem = Problem(.invalidRequest, text)
         problem.cause = cause.map { SignInRefusal.causeStart + $0 }
         return problem
     }
 
-    /// 400 with the text of the app's validator: `email must be an email`.
+    /// Returns 400 with the text of the app's validator, such as `email must be an email`.
     static func invalid(_ name: String, _ fault: String) -> Problem {
         invalid(name, text: "\(name) \(fault)")
     }
 
-    /// The same with its own text. `listed` is the text in the list of the older apps' server.
+    /// The same with another text. `listed` replaces it in the list that older apps expect.
     static func invalid(_ name: String, text: String, listed: String? = nil) -> Problem {
         let detail = listed.map { "[\(name)] \($0)" } ?? text
         return Problem(.invalidRequest, text, errors: [FieldError("/\(name)", .invalid, detail)])
@@ -118,21 +119,22 @@ enum Immich {
 }
 
 extension ClientCall {
-    /// Whether the tenant uses this generation of apps.
+    /// Whether the tenant uses this generation of apps: `v2` or `v3`.
     func isCompatible(_ generation: String) -> Bool {
         sameBytes(setting("compat")?.string ?? "v3", generation)
     }
 }
 
 extension Input {
-    /// A Boolean member, if present. Throws 400 with the validator's text.
+    /// Returns a Boolean member; `nil` if it is absent or null. Throws 400 with the validator's
+    /// text.
     func flag(_ name: String) throws -> Bool? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let flag = value.bool else { throw Immich.invalid(name, "must be a boolean value") }
         return flag
     }
 
-    /// The kind of a value, in the words of the apps' validator.
+    /// Returns the kind of a value in the words of the apps' validator.
     private static func kind(of value: JSONValue?) -> String {
         switch value {
         case nil: "undefined"
@@ -145,7 +147,7 @@ extension Input {
         }
     }
 
-    /// A required text member. Throws 400 with the text of the app's validator.
+    /// Returns a required text member. Throws 400 with the validator's text.
     func required(_ name: String) throws -> String {
         guard let text = optionalString(name) else {
             throw Immich.invalid(
@@ -161,7 +163,7 @@ extension Input {
     }
 }
 
-/// What an app asks the server before signing in.
+/// What an app asks the server before the sign-in.
 enum ImmichServer {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/.well-known/immich", isPublic: true) { _ in
@@ -188,7 +190,8 @@ enum ImmichServer {
         return .object(members)
     }
 
-    /// Features that we lack are false; the generated clients require every member.
+    /// Returns the list of features, false for those that we lack: the generated clients require
+    /// every member.
     private static func features(_ call: ClientCall) async throws -> JSONValue {
         let names = [
             "configFile", "duplicateDetection", "email", "facialRecognition", "importFaces", "map",
@@ -230,7 +233,8 @@ enum ImmichServer {
 extension ClientCall {
     var allowsPasswords: Bool { setting("password_login")?.bool ?? true }
 
-    /// True only while the tenant has no users.
+    /// Returns whether the app may create the first admin: if the setting permits it and the tenant
+    /// has no users.
     func offersAdminSignUp() async throws -> Bool {
         guard setting("admin_sign_up")?.bool == true else { return false }
         return try await !scope.hasUsers()

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// The app's API keys, which are the core's keys of the user. Their permissions (`asset.read`,
+/// The app's API keys, which are the user's keys in the core. Their permissions (`asset.read`,
 /// `all`) are scopes without a colon, so none is ever a right at `/v1`.
 enum ImmichKeys {
     static let routes: [ContractRoute] = [
@@ -49,14 +49,15 @@ enum ImmichKeys {
 
     private static let beyond = Immich.bad("Cannot grant permissions you do not have")
 
-    /// 403 if the key lacks the permission; a session has all of them.
+    /// Throws 403 if the caller is a key without the permission; a session has all permissions.
     static func require(_ permission: String, of caller: Caller) throws {
         guard has(permission, caller) else {
             throw Problem.forbidden("Missing required permission: \(permission)")
         }
     }
 
-    /// 403 for a key whose purpose is not this app; a session always belongs to this app.
+    /// Throws 403 for a key that has no permission of this app; a session always belongs to this
+    /// app.
     static func requireOfApp(_ caller: Caller) throws {
         guard let key = caller.key else { return }
         guard key.scopes.contains(where: { sameBytes($0, "all") || isPermissionOfApp($0) }) else {
@@ -66,8 +67,8 @@ enum ImmichKeys {
 
     private static func has(_ permission: String, _ caller: Caller) -> Bool {
         guard case .key(let principal, owner: _) = caller else { return true }
-        // `all` covers only this app: not what the user's other keys grant at a mail server or at
-        // `/v1`.
+        // `all` includes only permissions of this app, not those that the user's other keys grant
+        // at a mail server or at `/v1`.
         let isOfApp = sameBytes(permission, "all") || isPermissionOfApp(permission)
         return principal.scopes.contains {
             sameBytes($0, permission) || isOfApp && sameBytes($0, "all")
@@ -99,7 +100,8 @@ enum ImmichKeys {
         return .ok(.object(members(of: key)))
     }
 
-    /// The newest apps also read the key's members beside `apiKey`.
+    /// Returns the response for a created key. The newest apps also read the key's members next to
+    /// `apiKey`.
     private static func created(
         _ call: ClientCall, _ row: APIKeyRow, _ secret: APIKeySecret
     ) -> Response {
@@ -122,7 +124,8 @@ enum ImmichKeys {
         ]
     }
 
-    /// A foreign, unknown or revoked key is not found, which the app expects as 400.
+    /// Returns the key that the path names. Throws 400, as the app expects, if it is unknown,
+    /// revoked or another user's.
     private static func found(_ call: ClientCall, _ caller: Caller) async throws -> APIKeyRow {
         let owner = try owner(caller)
         guard let id = UUID(try call.parameter("key")),
@@ -161,12 +164,13 @@ enum ImmichKeys {
         }
     }
 
-    /// The app's permissions name an object and an action; a single word is another app's scope.
+    /// Whether the text is a permission of this app: it names an object and an action, such as
+    /// `asset.read`. A single word is a scope of another app.
     private static func isPermissionOfApp(_ text: String) -> Bool {
         isPermission(text) && text.utf8.contains(UInt8(ascii: "."))
     }
 
-    /// `all`, or words of letters separated by dots.
+    /// Whether the text is `all`, or words of letters separated by dots.
     private static func isPermission(_ text: String) -> Bool {
         let words = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return text.utf8.count <= 64

@@ -5,12 +5,12 @@ import JSON
 import Storage
 import Text
 
-/// The session as the app receives it: the token in the body, and three cookies for its web pages.
+/// The session as the app gets it: the token in the body, and three cookies for its web pages.
 enum ImmichSession {
-    /// 400 days, the most that browsers keep a cookie.
+    /// The lifetime in seconds: 400 days, the longest that browsers keep a cookie.
     private static let lifetime = 34_560_000
 
-    /// 201 with the login response; begins the session.
+    /// Begins the session; returns 201 with the login response.
     static func begin(
         _ call: ClientCall, of user: UserRow, _ method: NewSession.Method,
         mustChangePassword: Bool = false
@@ -41,7 +41,7 @@ enum ImmichSession {
         return answer
     }
 
-    /// 200; the cookies are removed.
+    /// Returns 200, which removes the cookies.
     static func ended(_ call: ClientCall) -> Response {
         var answer = Response.ok(
             .object([
@@ -92,7 +92,8 @@ enum ImmichSessions {
 
     private static let missing = Immich.bad("Not found or no authDevice.delete access")
 
-    /// The user, and the session of the request; `nil` for a key, which needs the permission.
+    /// Returns the user, and the session of the request; no session for a key, which needs the
+    /// permission.
     private static func holder(
         _ call: ClientCall, _ permission: String
     ) async throws -> (user: UserRow, current: UUID?) {
@@ -117,7 +118,8 @@ enum ImmichSessions {
     }
 }
 
-/// The PIN of the locked folder. A wrong PIN is 400 and never 401, which would sign the app out.
+/// The PIN of the app's locked folder. A wrong PIN gets 400 and never 401, at which the app would
+/// sign out.
 enum ImmichPin {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/pin-code") { call in
@@ -141,8 +143,8 @@ enum ImmichPin {
         ContractRoute(.get, "/api/auth/status") { status($0, try await $0.personForbiddingKeys()) },
     ]
 
-    /// `{pinCode}` alone sets the first PIN. With `newPinCode`, the old PIN or the password changes
-    /// it.
+    /// Sets the first PIN if only `pinCode` is sent. With `newPinCode`, changes the PIN, which
+    /// needs the old PIN or the password.
     private static func change(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         let person = try await call.personForbiddingKeys()

@@ -61,7 +61,7 @@ enum ImmichSignIn {
     }
 }
 
-/// Changing the password: with the old one, or shortly after signing in without it.
+/// Changes of the password: with the old one, or without it shortly after the sign-in.
 enum ImmichPassword {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/change-password") { call in
@@ -86,11 +86,11 @@ enum ImmichPassword {
         },
     ]
 
-    /// Seconds after a sign-in during which the user may set a password without the old one.
+    /// The seconds after a sign-in during which the user may set a password without the old one.
     private static let freshFor: Int64 = 300
 
-    /// Allowed only if an operator chose the password, or the session is fresh: otherwise a thief
-    /// with an unlocked phone could take over the account.
+    /// Throws unless an operator chose the password or the session is new. Otherwise a thief with
+    /// an unlocked phone could take over the account.
     static func requireFresh(_ call: ClientCall, _ person: SignedIn) throws {
         guard
             person.secrets.mustChangePassword
@@ -99,8 +99,8 @@ enum ImmichPassword {
     }
 }
 
-/// Signing in at the tenant's provider: the app holds the PKCE verifier, or its web page leaves it
-/// to the server.
+/// Sign-in at the tenant's provider. The app holds the PKCE verifier; for its web page, this server
+/// may hold it.
 enum ImmichOAuth {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/oauth/authorize") { call in
@@ -111,7 +111,8 @@ enum ImmichOAuth {
             guard let challenge = call.query("code_challenge") else {
                 throw SignInRefusal.verifierMissing
             }
-            // The documented app names no redirect address here, so the client's first is used.
+            // The documented app sends no redirect address here, so the first one of the client is
+            // used.
             guard let uri = call.query("redirect_uri") ?? call.client.redirectURIs.first else {
                 throw SignInRefusal.redirectNotRegistered
             }
@@ -131,7 +132,7 @@ enum ImmichOAuth {
     static let stateCookie = "immich_oauth_state"
     static let verifierCookie = "immich_oauth_code_verifier"
 
-    /// A missing provider is reported before the request is checked.
+    /// Throws if the tenant has no provider, before the request is checked.
     private static func requireProvider(_ call: ClientCall) async throws {
         guard try await call.hasProvider() else { throw SignInRefusal.noProvider }
     }
@@ -154,7 +155,8 @@ enum ImmichOAuth {
         return answer
     }
 
-    /// The app's own scheme is replaced by the override if one is set.
+    /// Returns the parameters of the sign-in. If the redirect address has the app's own scheme, the
+    /// provider gets the override instead, if one is set.
     private static func wish(
         _ call: ClientCall, _ uri: String, state: String?, challenge: String?
     ) -> LoginWish {
@@ -163,14 +165,14 @@ enum ImmichOAuth {
         return wish
     }
 
-    /// The target of the redirect from the override: the client's address for the app.
+    /// Returns the app's own address, to which the override redirects.
     private static func appRedirect(_ call: ClientCall) -> String {
         let apps = call.client.redirectURIs.filter(isApps)
         return apps.contains { sameBytes($0, mobileRedirect) }
             ? mobileRedirect : apps.first ?? mobileRedirect
     }
 
-    /// Whether the scheme is one that only an app handles.
+    /// Whether the address has a scheme that only an app handles.
     private static func isApps(_ uri: String) -> Bool {
         !["https://", "http://"].contains { asciiLowercased(uri).utf8.starts(with: $0.utf8) }
     }
@@ -215,7 +217,8 @@ enum ImmichOAuth {
         guard expected != nil || input.has("codeVerifier") else {
             throw Immich.bad("OAuth state is missing", cause: "no state")
         }
-        // The cookie contains the app's own verifier, or our secret for the browser that began.
+        // The cookie contains the app's own verifier, or our secret for the browser that began the
+        // sign-in.
         let verifier =
             input.optionalString("codeVerifier")
             ?? RequestCookie.value(verifierCookie, in: call.request)

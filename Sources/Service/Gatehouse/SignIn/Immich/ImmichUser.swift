@@ -19,7 +19,7 @@ enum ImmichUser {
         ContractRoute(.put, "/api/users/me") { try await update($0) },
     ]
 
-    /// The requested changes, all of which are checked before any is made.
+    /// The requested changes. All are checked before any is made.
     private struct Wish {
         var name: String?
         var password: String?
@@ -51,7 +51,8 @@ enum ImmichUser {
             }
         }
 
-        /// A new address has to be proved first, which this app cannot ask for.
+        /// Throws unless the address is the user's own: a new address must be proved first, which
+        /// this app cannot do.
         private static func check(email: String, _ user: UserRow, _ call: ClientCall) throws {
             guard
                 let address = try? EmailAddress(email, allowSingleLabel: call.allowsSingleLabel)
@@ -62,7 +63,7 @@ enum ImmichUser {
         }
     }
 
-    /// The mobile app changes the password here.
+    /// Changes the user; the mobile app also changes the password here.
     private static func update(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         let person = try await call.personForbiddingKeys()
@@ -88,7 +89,7 @@ enum ImmichUser {
         return .ok(try await shown(user, mustChangePassword: mustChange, call))
     }
 
-    /// The user, with the app's data about them.
+    /// Returns the user with the app's data about them.
     static func shown(
         _ user: UserRow, mustChangePassword: Bool, _ call: ClientCall
     ) async throws -> JSONValue {
@@ -96,7 +97,7 @@ enum ImmichUser {
         return json(user, profile, mustChangePassword: mustChangePassword, call)
     }
 
-    /// The app's complete user object, with its order of members.
+    /// Returns the app's complete user object, with the members in its order.
     private static func json(
         _ user: UserRow, _ profile: ImmichProfile, mustChangePassword: Bool, _ call: ClientCall
     ) -> JSONValue {
@@ -121,19 +122,21 @@ enum ImmichUser {
             .init("status", .string("active")),
             .init("license", .null),
         ]
-        // The tests of the older apps know every possible member.
+        // The tests of the older apps refuse a member that they do not know.
         if !call.isCompatible("v2") {
             members.append(.init("clusterGroupId", .string(call.tenant.id.description)))
         }
         return .object(members)
     }
 
-    /// The app's own server stores addresses in lower case, and its tests compare them that way.
+    /// Returns the address in lower case, as the app's own server stores it and its tests compare
+    /// it.
     static func email(of user: UserRow) -> String { asciiLowercased(user.email) }
 }
 
 extension ClientCall {
-    /// For what a key may never do: 403 with the app's text.
+    /// Returns the signed-in user. For requests that a key may never make: throws 403 with the
+    /// app's text for a key.
     func personForbiddingKeys() async throws -> SignedIn {
         switch try await caller() {
         case .person(let person): return person
@@ -142,7 +145,7 @@ extension ClientCall {
     }
 }
 
-/// The app's data about a user, besides the core's.
+/// The app's data about a user, in addition to that of the core.
 struct ImmichProfile: Sendable {
     static let colors = [
         "primary", "pink", "red", "yellow", "blue", "green", "purple", "orange", "gray", "amber",
@@ -159,10 +162,10 @@ struct ImmichProfile: Sendable {
 
     var avatarColor = "primary"
     var storageLabel: String?
-    /// Whether the user has seen the app's introduction; true unless the app said otherwise.
+    /// Whether the user has seen the app's introduction; true unless the app set it to false.
     var isOnboarded = true
-    /// The first admin has not changed the password yet: the app suggests it, but nothing requires
-    /// it.
+    /// Whether the first admin has not changed the first password yet. The app suggests a change,
+    /// but nothing requires it.
     var hasFirstPassword = false
 
     init(_ stored: ClientProfile) {
@@ -217,8 +220,8 @@ extension ClientCall {
     }
 }
 
-/// The settings of the app's screens. They are about photos, so none are stored: everyone has the
-/// app's own initial settings, without which no app completes its sign-in.
+/// The settings of the app's screens. They are about photos, so none are stored: every user gets
+/// the app's own initial settings, which apps need to complete the sign-in.
 enum ImmichPreferences {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { call in
@@ -241,7 +244,8 @@ enum ImmichPreferences {
         return user
     }
 
-    /// What was sent, as a whole answer; members that the apps do not know are left out.
+    /// Returns the sent settings as a complete response; members that the apps do not know are left
+    /// out.
     private static func echo(_ input: Input) -> JSONValue {
         .object(
             (initial.members ?? []).map { group in
@@ -256,7 +260,8 @@ enum ImmichPreferences {
             })
     }
 
-    /// The value, if it is of the same kind, as the generated clients require.
+    /// Returns `one` if it has the same JSON type as `other`, as the generated clients require;
+    /// otherwise `nil`.
     private static func like(_ one: JSONValue, _ other: JSONValue) -> JSONValue? {
         let isLike =
             one.bool != nil && other.bool != nil || one.int != nil && other.int != nil
@@ -264,7 +269,8 @@ enum ImmichPreferences {
         return isLike ? other : nil
     }
 
-    /// Every member that the generated clients of either generation require.
+    /// The initial settings, with every member that the generated clients of either generation
+    /// require.
     private static let initial = object([
         ("albums", object([("defaultAssetOrder", .string("desc"))])),
         ("cast", object([("gCastEnabled", .bool(false))])),

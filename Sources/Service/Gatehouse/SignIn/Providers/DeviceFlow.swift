@@ -7,7 +7,7 @@ import Outbound
 import Storage
 import Text
 
-/// The codes that a device displays (RFC 8628 section 3.2).
+/// The codes for a sign-in on a device, which displays the user code (RFC 8628 section 3.2).
 package struct DeviceCode: Sendable {
     package var deviceCode: String
     package var userCode: String
@@ -18,20 +18,21 @@ package struct DeviceCode: Sendable {
 
 /// The result of one poll for a device's token (RFC 8628 section 3.5).
 package enum DevicePoll: Sendable {
-    /// Not decided yet: `authorization_pending` or `slow_down`.
+    /// The user has not decided; the value is `authorization_pending` or `slow_down`.
     case pending(String)
-    /// `expired_token` or `access_denied`.
+    /// The sign-in ended without success; the value is `expired_token` or `access_denied`.
     case over(String)
     case granted(accessToken: String, begunAt: Timestamp)
 }
 
 extension ClientCall {
-    /// The person of an id token that an app got itself, from the client's provider of this kind.
+    /// Returns the person of an id token that an app itself got at the client's provider of this
+    /// kind.
     package func person(idToken: String, kind: ProviderKind) async throws -> ProvedPerson {
         try await remote(kind).person(idToken: idToken, nonce: nil)
     }
 
-    /// The person of a GitHub access token that an app got itself.
+    /// Returns the person of a GitHub access token that an app itself got.
     package func person(gitHubToken token: String) async throws -> ProvedPerson {
         let remote = try await remote(.github)
         guard (1...512).contains(token.utf8.count) else {
@@ -43,8 +44,8 @@ extension ClientCall {
         return person
     }
 
-    /// The person of a token that `pollDevice` was granted. `begunAt` is when the device's sign-in
-    /// began.
+    /// Returns the person of a token that `pollDevice` returned. `begunAt` is when the device's
+    /// sign-in began.
     package func person(
         grantedGitHubToken token: String, begunAt: Timestamp
     ) async throws -> ProvedPerson {
@@ -77,18 +78,19 @@ extension ClientCall {
             interval: answer["interval"]?.int ?? 5)
     }
 
-    /// The fewest seconds between two polls of one code: apps use five, minus a tolerance.
+    /// The minimum number of seconds between two polls of one code: apps use five, minus a
+    /// tolerance.
     private static let leastPause: Int64 = 4
 
-    /// Polls once for the user's decision. Throws `.stateUnknown` for a code that was not begun
+    /// Polls once for the user's decision. Throws `.stateUnknown` for a code that was not issued
     /// here, has expired, or was used.
     package func pollDevice(_ code: String, device: String? = nil) async throws -> DevicePoll {
         let hash = Self.hash(device: code)
         guard let begun = try await scope.login(hash, client: client.name),
             device == nil || begun.device == nil || begun.device == device
         else { throw SignInRefusal.stateUnknown }
-        // A provider slows down a client that polls one code too often, and with it all of its
-        // users.
+        // If a client polls one code too often, a provider slows down all users of the client, so
+        // do not ask it.
         guard try await scope.mayAsk(hash, client: client.name, every: Self.leastPause) else {
             return .pending("slow_down")
         }
@@ -115,7 +117,8 @@ extension ClientCall {
         return remote
     }
 
-    /// A device code is never taken for a state, whatever its text.
+    /// Returns the hash by which a device code is stored; its prefix keeps any code from being
+    /// taken for a state.
     private static func hash(device code: String) -> [UInt8] {
         SHA256.hash(Array("device\0\(code)".utf8))
     }
