@@ -19,8 +19,8 @@ package struct Demonstration: Sendable {
         dispatcher = service.composition.dispatcher
     }
 
-    /// Returns a link that signs the owner in once and is valid for an hour. Creates the owner and
-    /// the tenant if they are missing.
+    /// Returns the token of a link that signs the owner in once, within an hour. Creates the owner
+    /// and the tenant if they are missing.
     package func signInLink() async throws -> String {
         let owner = try await owner()
         if try await database.tenant("demo") == nil { try await populate(owner) }

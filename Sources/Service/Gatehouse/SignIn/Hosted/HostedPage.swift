@@ -169,8 +169,8 @@ struct HostedPage {
 
     private func said(_ text: HostedText) -> String { htmlEscaped(text.said(in: language)) }
 
-    /// The content security policy. It does not limit where forms may lead: they redirect to the
-    /// provider, and browsers apply `form-action` to redirects too.
+    /// The content security policy. Forms may lead to every https address and to this machine,
+    /// because they redirect to the provider and browsers apply `form-action` to redirects too.
     private var policy: String {
         let own = colours.isEmpty ? "" : " \(Self.digest(of: colours))"
         return "default-src 'none'; style-src \(Self.styleDigest)\(own); "

@@ -137,8 +137,8 @@ extension Problem {
         return answer
     }
 
-    /// The reference to the decision if the rules refused; the German texts lack it, so the page
-    /// adds it.
+    /// The reference to the decision if the rules refused; otherwise `nil`. The page adds it, since
+    /// the German texts do not contain it.
     private var decisionReference: String? {
         guard let cause, let start = cause.firstRange(of: SignInRefusal.referenceStart) else {
             return nil

@@ -212,8 +212,8 @@ enum ImmichOAuth {
         if let expected, !expected.utf8.elementsEqual(state.utf8) {
             throw SignInRefusal.stateUnknown
         }
-        // The documented app sends only its verifier; without either, the missing state is the
-        // error.
+        // The documented app sends only its verifier. If the request has neither a state nor a
+        // verifier, the error is the missing state.
         guard expected != nil || input.has("codeVerifier") else {
             throw Immich.bad("OAuth state is missing", cause: "no state")
         }

@@ -4,13 +4,14 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Adds an identity that was just proved to the user of the grant.
+    /// Adds an identity that was just proved to the user for whom the link grant was made; returns
+    /// what became of it.
     func useLinkGrant(_ token: String, for person: ProvedPerson) async throws -> GrantUse {
         guard let hash = grantHash(token) else { return .unknown }
         return try await useLinkGrant(hash, for: person)
     }
 
-    /// The same, with the hash of the grant's token.
+    /// The same, with the hash of the grant's token instead of the token.
     func useLinkGrant(_ hash: [UInt8], for person: ProvedPerson) async throws -> GrantUse {
         try await useLinkGrant(
             hash,
@@ -20,7 +21,7 @@ extension ClientCall {
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    /// The same, for a person proved by a pool's id token.
+    /// The same, for a person who was proved by a pool's id token.
     func useLinkGrant(_ token: String, for person: BearerPerson) async throws -> GrantUse {
         guard let hash = grantHash(token) else { return .unknown }
         guard let identity = try await database.identity(of: person.attempt) else {
@@ -34,7 +35,8 @@ extension ClientCall {
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    /// `nil` for a token of another tenant, or of none.
+    /// Returns the hash of a grant's token; `nil` if the token is of another tenant or has no valid
+    /// form.
     func grantHash(_ token: String) -> [UInt8]? {
         guard let locator = TenantToken.locator(token), sameBytes(locator, tenant.locator) else {
             return nil

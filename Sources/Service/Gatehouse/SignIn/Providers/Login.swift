@@ -7,9 +7,9 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Makes the authorization request (RFC 6749 section 4.1.1) with state, nonce and S256. Throws
-    /// `.noProvider`, `.redirectNotRegistered`, `.providerAway`, `.stateUnfit`, `.challengeUnfit`,
-    /// and `.stateUnknown` for a state that is in use already.
+    /// Begins a sign-in: makes the authorization request (RFC 6749 section 4.1.1) with state, nonce
+    /// and an S256 challenge. Throws `.noProvider`, `.redirectNotRegistered`, `.providerAway`,
+    /// `.stateUnfit`, `.challengeUnfit`, and `.stateUnknown` for a state that is already in use.
     package func beginLogin(_ wish: LoginWish) async throws -> BegunLogin {
         guard let provider = try await provider(), let remote = try await remote(provider) else {
             throw SignInRefusal.noProvider
@@ -53,25 +53,26 @@ extension ClientCall {
         return BegunLogin(url: endpoint + joint + query, state: state, browser: browser)
     }
 
-    /// Uses up the state, redeems the code, verifies the provider's response, and lets the rules
-    /// identify the user. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`,
-    /// `.notProved`, `.providerAway`, `.refused`.
+    /// Completes a sign-in: uses up the state, redeems the code, verifies the provider's response,
+    /// and lets the rules identify the user. Throws `.stateUnknown`, `.wrongVerifier`,
+    /// `.verifierMissing`, `.notProved`, `.providerAway`, `.refused`.
     package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
         let (person, begun) = try await proveLogin(answer)
         do {
             return try await admit(person)
         } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
-            // The app caught the redirect, so its next sign-in must ask the person again.
+            // The provider's sign-in is from before all sessions of the user were ended. Note this,
+            // so that the app's next sign-in makes the provider ask the person again.
             try await scope.noteStaleSignIn(place, at: begun.provider)
             throw SignInRefusal.signedOut(isStale: true)
         }
     }
 
-    /// Identifies where an app's sign-in comes from.
+    /// A hash of the client and of the address from which an app signs in.
     private var place: [UInt8] { Self.hash("stale\0\(client.name)\0\(request.remoteAddress)") }
 
-    /// The same, up to the person as the provider proved it; also returns how the sign-in was
-    /// begun.
+    /// The same without the rules: returns the person as the provider proved them, and how the
+    /// sign-in was begun.
     func proveLogin(
         _ answer: LoginReturn
     ) async throws -> (person: ProvedPerson, begun: LoginState) {
@@ -119,27 +120,27 @@ extension UUID {
     var bytes: [UInt8] { Array(description.utf8) }
 }
 
-/// An app's parameters for a sign-in at its provider.
+/// The parameters with which an app begins a sign-in at its provider.
 package struct LoginWish: Sendable {
-    /// Must be one of the client's, byte for byte.
+    /// The redirect address; it must be one of the client's, byte for byte.
     package var redirectURI: String
-    /// What the provider gets in its place, if an operator has set that; `nil` for the same
-    /// address.
+    /// The redirect address that the provider gets instead, if an operator has set one; `nil` for
+    /// `redirectURI`.
     package var sentRedirectURI: String?
     /// The app's own state; one is generated if `nil`.
     package var state: String?
-    /// The app's S256 challenge (RFC 7636); if `nil`, the server holds the verifier.
+    /// The app's S256 challenge (RFC 7636); if `nil`, the server makes and keeps the verifier.
     package var challenge: String?
-    /// Whether it must end in the browser that began, as shown by a cookie.
+    /// Whether the sign-in must end in the browser in which it began, which a cookie shows.
     package var isBrowsers: Bool
-    /// The token of the page on which the sign-in begins.
+    /// The token of the invite or join page on which the sign-in begins; `nil` for another page.
     var token: BroughtToken?
-    /// The console session that the sign-in steps up.
+    /// The console session that the sign-in steps up; `nil` if there is none.
     var operatorSession: UUID?
-    /// The hash of the link grant on whose page the sign-in begins.
+    /// The hash of the link grant on whose page the sign-in begins; `nil` for another page.
     var grantHash: [UInt8]?
-    /// In seconds; a user who signed in at the provider longer ago is asked again (OpenID Connect
-    /// Core section 3.1.2.1).
+    /// Seconds; the provider asks a user again who signed in there longer ago (OpenID Connect Core
+    /// section 3.1.2.1). `nil` for no limit.
     var maxAge: Int64?
 
     package init(
@@ -157,30 +158,31 @@ package struct LoginWish: Sendable {
     }
 }
 
-/// The redirect of a sign-in, and what the app needs for its return.
+/// A sign-in that has begun: the URL to redirect to, and what the app needs when the person comes
+/// back.
 package struct BegunLogin: Sendable {
     package var url: String
     package var state: String
-    /// For the browser's cookie, if a browser began. It is in no URL, so knowing the callback's URL
-    /// is not enough to use it.
+    /// The secret for the browser's cookie if the sign-in is bound to the browser. It is in no URL,
+    /// so whoever learns the callback's URL cannot use it.
     package var browser: String?
 }
 
-/// The parameters of the return from a provider.
+/// The parameters with which the person comes back from the provider.
 package struct LoginReturn: Sendable {
     package var state: String
     package var code: String
-    /// As the app repeats it; `nil` if its contract does not.
+    /// The redirect address as the app repeats it; `nil` if the app's contract does not repeat it.
     package var redirectURI: String?
-    /// The app's verifier, if it holds one.
+    /// The app's PKCE verifier; `nil` if the server keeps it.
     package var verifier: String?
-    /// `iss` of the response (RFC 9207).
+    /// The member `iss` of the provider's response (RFC 9207).
     package var issuer: String?
-    /// The value of the browser's cookie; `nil` if the app itself caught the redirect.
+    /// The value of the browser's cookie; `nil` if the app itself received the redirect.
     package var browser: String?
-    /// The token of the browser's own cookie, if one was sent when the sign-in began.
+    /// The token of the browser's device cookie, if it was sent when the sign-in began.
     var device: String?
-    /// The app's contract has no field for `iss`, so its absence means nothing.
+    /// Whether the app's contract has no field for `iss`, so that a missing `iss` means nothing.
     package var hidesIssuer: Bool
 
     package init(
@@ -198,7 +200,8 @@ package struct LoginReturn: Sendable {
 }
 
 extension ClientCall {
-    /// The provider at which the client's users sign in; `nil` if there is none, or more than one.
+    /// Returns the provider at which the client's users sign in; `nil` if there is none, or more
+    /// than one.
     package func provider(
         kinds: [String] = ClientDescription.signInKinds
     ) async throws -> ProviderRow? {
@@ -209,8 +212,8 @@ extension ClientCall {
 
     package func hasProvider() async throws -> Bool { try await provider() != nil }
 
-    /// The client id of this app at its provider, if it is not the provider's own. So a public app
-    /// and one with a secret may share an issuer.
+    /// Returns the client id of this app at its provider; `nil` if it uses the provider's own. With
+    /// this setting, a public app and one with a secret can share an issuer.
     func ownClientID(at provider: ProviderRow) -> String? {
         guard let id = setting("client_id")?.string,
             contract.providerKinds.contains(where: { sameBytes($0, provider.kind) }),
@@ -219,13 +222,14 @@ extension ClientCall {
         return id
     }
 
-    /// This app as the provider's relying party: with the app's own client id, if it has one.
+    /// Returns this app as a relying party of the provider, with the app's own client id if it has
+    /// one; `nil` if the provider has no browser sign-in.
     func party(of provider: ProviderRow) -> RelyingParty? {
         guard let party = provider.relyingParty else { return nil }
         return ownClientID(at: provider).map { party.asClient($0) } ?? party
     }
 
-    /// The secret that the provider gave to the client; `nil` for a public client. Throws
+    /// Returns the secret of the client at the provider; `nil` for a public client. Throws
     /// `.notProved` if the provider was changed after the client's own secret was set.
     func secret(at provider: ProviderRow) async throws -> String? {
         guard let id = ownClientID(at: provider) else {

@@ -7,9 +7,9 @@ import Outbound
 import Storage
 
 extension ClientCall {
-    /// The person of an access token that an app itself got at the client's provider. The token
-    /// must have been issued to our client there: otherwise the owner of another app could sign in
-    /// as its users.
+    /// Returns the person of an access token that an app itself got at the client's provider. The
+    /// provider must have issued the token to our client; otherwise the owner of another app could
+    /// sign in as its users.
     package func person(accessToken text: String) async throws -> ProvedPerson {
         guard let row = try await provider(kinds: ["oidc", "google"]),
             let remote = try await remote(row)
@@ -21,8 +21,8 @@ extension ClientCall {
 }
 
 extension RemoteProvider {
-    /// Verified with the provider's keys (RFC 9068 and plain JWTs), or else by introspection (RFC
-    /// 7662).
+    /// Returns the person of an access token. It is verified with the provider's keys (RFC 9068 and
+    /// plain JWTs), or else by introspection (RFC 7662).
     fileprivate func person(accessToken text: String) async throws -> ProvedPerson {
         if JWS(compact: Array(text.utf8)) != nil {
             do {
@@ -48,7 +48,8 @@ extension RemoteProvider {
         let audiences =
             answer["aud"]?.array?.compactMap(\.string)
             ?? [answer["aud"]?.string].compactMap(\.self)
-        // The client that the token was issued to decides; the audience only if that is missing.
+        // What counts is the client to which the token was issued; the audience counts only if that
+        // is missing.
         let given = answer["client_id"]?.string.map { [$0] } ?? audiences
         guard party.takesOne(of: given), !given.isEmpty else {
             throw SignInRefusal.notProved("the access token is another client's")

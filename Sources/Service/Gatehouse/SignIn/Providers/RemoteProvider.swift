@@ -7,14 +7,15 @@ import Outbound
 import Storage
 import Text
 
-/// One provider, with this server as its client: its endpoints, and the verification of its tokens.
+/// One provider as this server uses it as a client: its endpoints, and the verification of its
+/// tokens.
 struct RemoteProvider: Sendable {
     let row: ProviderRow
     let party: RelyingParty
     let clientID: String
     /// The client's secret at the provider; `nil` for a public client.
     let secret: String?
-    /// To call its endpoints, and what it publishes.
+    /// The HTTP client for requests to the provider's endpoints.
     let http: OutboundHTTP
     let documents: ProviderDocuments
 
@@ -24,7 +25,7 @@ struct RemoteProvider: Sendable {
 
     func isIssuer(_ text: String) -> Bool { party.isIssuer(text) }
 
-    /// Throws `.providerAway`: without the endpoint, no redirect is possible.
+    /// Returns the URL of an endpoint of the provider. Throws `.providerAway` if it is unknown.
     func endpoint(_ wanted: RelyingParty.Endpoint) async throws -> String {
         if let set = party.endpoints[wanted] { return set }
         let known = isGitHub ? party.gitHubEndpoints : try await metadata().endpoints
@@ -42,7 +43,8 @@ struct RemoteProvider: Sendable {
         }
     }
 
-    /// Exchanges the authorization code for the provider's tokens (RFC 6749 section 4.1.3).
+    /// Exchanges the authorization code for the provider's tokens (RFC 6749 section 4.1.3) and
+    /// returns the person that they prove.
     func redeem(
         code: String, redirectURI: String, verifier: String, nonce: String, namesIssuer: Bool
     ) async throws -> ProvedPerson {
@@ -69,13 +71,13 @@ struct RemoteProvider: Sendable {
         return person
     }
 
-    /// Verifies an id token with the provider's keys. `nonce` is `nil` if the sign-in did not begin
-    /// here.
+    /// Verifies an id token with the provider's keys and returns its person. `nonce` is `nil` if
+    /// the sign-in did not begin here.
     func person(idToken text: String, nonce: String?) async throws -> ProvedPerson {
         try await person(signed: text, nonce: nonce, isAccessToken: false)
     }
 
-    /// The same for a signed access token (RFC 9068).
+    /// The same for a signed token; `isAccessToken` is true for an access token (RFC 9068).
     func person(
         signed text: String, nonce: String?, isAccessToken: Bool
     ) async throws -> ProvedPerson {
@@ -101,7 +103,8 @@ struct RemoteProvider: Sendable {
         isAccessToken ? "access token: " : "id token: "
     }
 
-    /// Calls the token endpoint once. An `error` is the provider's refusal; its name is logged.
+    /// Calls the token endpoint once and returns its response. Throws if the response has an
+    /// `error`, the provider's refusal; its name is logged.
     func token(_ form: [(String, String)]) async throws -> JSONValue {
         let answer = try await tokenAnswer(form)
         if let error = answer["error"]?.string {
@@ -110,12 +113,13 @@ struct RemoteProvider: Sendable {
         return answer
     }
 
-    /// The same, but `error` is left to the caller: a device polls until its user has decided.
+    /// The same, but a response with an `error` is returned too: a device polls until its user has
+    /// decided.
     func tokenAnswer(_ form: [(String, String)]) async throws -> JSONValue {
         try await authenticated(form, at: try await endpoint(.token))
     }
 
-    /// Sends a form with the client's own id and secret.
+    /// Sends a form with the client's own id and secret, and returns the JSON of the response.
     func authenticated(_ form: [(String, String)], at url: String) async throws -> JSONValue {
         var form = form + [("client_id", clientID)]
         var fields = [Field("content-type", "application/x-www-form-urlencoded")]
@@ -142,7 +146,7 @@ struct RemoteProvider: Sendable {
 }
 
 extension ClientCall {
-    /// `nil` for a provider without a browser sign-in.
+    /// Returns the provider as this server uses it; `nil` if it has no browser sign-in.
     func remote(_ provider: ProviderRow) async throws -> RemoteProvider? {
         guard let party = party(of: provider), let clientID = party.clientID else { return nil }
         return RemoteProvider(
@@ -152,12 +156,12 @@ extension ClientCall {
     }
 }
 
-/// The responses of a provider's endpoints to this server.
+/// The handling of what the provider's endpoints respond.
 extension RemoteProvider {
-    /// Adds what the id token leaves out about the address, from the userinfo endpoint (OpenID
-    /// Connect Core section 5.3.2: only for the same subject; plain, or signed by the provider's
-    /// keys). The person is proved already: if the endpoint fails, the address stays missing and
-    /// the rules decide; the cause is kept for the decision.
+    /// Adds what the id token lacks about the address, from the userinfo endpoint (OpenID Connect
+    /// Core section 5.3.2). The response must be for the same subject; it is plain JSON or signed
+    /// by the provider's keys. If the endpoint fails, the address stays missing and the rules
+    /// decide, since the person is already proved; the cause is kept for the decision.
     func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
         guard person.email == nil || person.emailVerified == nil else { return }
         do {
@@ -172,8 +176,8 @@ extension RemoteProvider {
         }
     }
 
-    /// Some providers write the subject in userinfo as a number, although it is a text in the id
-    /// token. Only a whole number that every reader reads alike is accepted.
+    /// Whether the value from userinfo is this subject. Some providers send a number although the
+    /// id token has a text; a number counts only if it is whole and every reader reads it alike.
     private static func isSubject(_ value: JSONValue?, _ subject: String) -> Bool {
         switch value {
         case .string(let text): return sameBytes(text, subject)
@@ -207,8 +211,8 @@ extension RemoteProvider {
         try unrefused(try await send(asking(method, url, bearer: bearer)), by: url)
     }
 
-    /// The JSON of a 2xx, or of a 4xx that names its error; a 5xx or no response is
-    /// `.providerAway`.
+    /// Sends the request and returns the JSON of a 2xx response, or of a 4xx that has an `error`.
+    /// Throws `.providerAway` for a 5xx or no response.
     func send(_ request: OutboundRequest) async throws -> JSONValue {
         try json(of: try await answered(request))
     }
@@ -259,7 +263,8 @@ extension RemoteProvider {
 }
 
 extension ProvedPerson {
-    /// Takes the address of a userinfo response, or what it says about the id token's own address.
+    /// Adds the address of a userinfo response, or what the response says about the id token's own
+    /// address.
     fileprivate mutating func take(_ info: JSONValue) {
         let claims = IDClaims(userInfo: info, subject: subject)
         name = name ?? claims.name
@@ -275,7 +280,7 @@ extension ProvedPerson {
 }
 
 extension SignInRefusal {
-    /// Why a provider's token is not accepted. `what` names the token, for the log.
+    /// Creates the refusal of a provider's token. `what` names the kind of token, for the log.
     init(_ fault: FederationFault, of what: String) {
         switch fault {
         case .token(let fault): self = .notProved("\(what): \(fault.reason)")
@@ -285,11 +290,12 @@ extension SignInRefusal {
 }
 
 extension RemoteProvider {
-    /// The most addresses of an account beside the primary one: each may be the one that was
-    /// invited.
+    /// The most addresses of an account that are read in addition to the primary one; each may be
+    /// one that was invited.
     private static let addressLimit = 20
 
-    /// The person of a GitHub token that we redeemed, or that was proved to be ours.
+    /// Returns the person of a GitHub token. We must have redeemed the token, or have proof that it
+    /// was issued to our client.
     func gitHubPerson(_ token: String) async throws -> ProvedPerson {
         let url = try await endpoint(.userInfo)
         let user = try await ask(.get, url, bearer: token)
@@ -307,15 +313,15 @@ extension RemoteProvider {
                 $0["verified"]?.bool == true && $0["primary"]?.bool != true
             }.prefix(Self.addressLimit).compactMap { $0["email"]?.string }
         } catch let refusal as SignInRefusal {
-            // The person is proved: without an address, the rules decide.
+            // The person is proved already; without an address, the rules decide.
             person.addressFault = refusal.reason
         }
         return person
     }
 
-    /// Requires that a token from an app was issued to our client, as GitHub confirms; otherwise
-    /// the owner of another app could sign in as its users. Returns the time of issue, which the
-    /// token itself lacks.
+    /// Asks GitHub whether a token from an app was issued to our client, and throws if not;
+    /// otherwise the owner of another app could sign in as its users. Returns when the token was
+    /// issued, which the token itself does not say.
     func requireOurs(_ token: String) async throws -> TokenTime {
         guard let secret else { throw SignInRefusal.noProvider }
         let url = try await endpoint(.tokenCheck)

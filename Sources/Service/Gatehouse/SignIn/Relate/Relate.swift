@@ -6,8 +6,8 @@ import JSON
 import Storage
 import Text
 
-/// The server that Relate Mail's apps expect, as far as signing in is concerned: they present their
-/// provider's access token once, get an API key for it, and use only the key from then on.
+/// The sign-in part of the server that Relate Mail's apps expect. An app presents its provider's
+/// access token once, gets an API key for it, and uses only the key from then on.
 enum Relate {
     static let contract = Contract(
         name: "relate",
@@ -32,8 +32,8 @@ enum Relate {
                 .required("secure_port", .integer(1...65_535)),
             ]))
 
-    /// 401 has no body, 404 is a problem document, and everything else is `{"error": …}`, with one
-    /// text for every fault of ours.
+    /// Returns a refusal in the app's form: 401 without a body, 404 as a problem document, and
+    /// everything else as `{"error": …}`. All faults of ours have one text.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer: Response
         switch problem.status {
@@ -62,7 +62,7 @@ enum Relate {
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {
-        // A bearer token that no provider here issued.
+        // The bearer token was issued by no provider of this tenant.
         case .notProved, .noProvider: Problem(.unauthorized, "Authentication required")
         default: nil
         }
@@ -70,7 +70,8 @@ enum Relate {
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// The user of a provider's token, or the owner of a key that has one of these scopes.
+    /// Returns the user of the request's provider token, or the owner of its key, which must have
+    /// one of these scopes.
     static func user(_ call: ClientCall, _ scopes: [String]) async throws -> Holder {
         guard let credential = try Credential(call.request, cookie: nil) else {
             throw SignInRefusal.noCredential
@@ -78,7 +79,8 @@ enum Relate {
         guard credential.text.utf8.starts(with: "gate_".utf8) else {
             try await call.count(.token)
             let person = try await call.person(accessToken: credential.text)
-            // The app sends the same token until it has its key, so this is one sign-in.
+            // The app sends the same token until it has its key; all these requests are one
+            // sign-in.
             let event = Base64URL.encode(SHA256.hash(Array(credential.text.utf8)))
             return Holder(user: try await call.admit(person, event: event), key: nil)
         }
@@ -94,14 +96,14 @@ enum Relate {
 
     struct Holder: Sendable {
         var user: UserRow
-        /// `nil` for the user, who may give all scopes.
+        /// The key of the request; `nil` if the user asks, who may give all scopes.
         var key: CallerPrincipal?
 
         func has(_ scope: String) -> Bool { key?.scopes.contains { sameBytes($0, scope) } ?? true }
     }
 }
 
-/// What an app asks the server before signing in.
+/// What an app asks the server before the sign-in.
 enum RelateDiscovery {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/discovery", isPublic: true) { call in
@@ -133,7 +135,7 @@ enum RelateDiscovery {
 }
 
 extension ClientCall {
-    /// The provider to which the apps redirect by default.
+    /// Returns the provider to which the apps redirect by default; `nil` if there is none.
     fileprivate func openIDProvider() async throws -> (issuer: String, clientID: String)? {
         guard let row = try await provider(kinds: ["oidc", "google"]),
             let party = party(of: row), let clientID = party.clientID
@@ -142,7 +144,7 @@ extension ClientCall {
     }
 }
 
-/// The user's profile, which the app requests before it creates its key.
+/// The user's profile, which the app requests before it asks for its key.
 enum RelateProfile {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/profile") { call in
@@ -151,7 +153,7 @@ enum RelateProfile {
         ContractRoute(.put, "/api/profile") { try await rename($0) },
     ]
 
-    /// Sets the display name; null or absent changes nothing, as in the app's own server.
+    /// Sets the display name. Null or an absent member changes nothing, as in the app's own server.
     private static func rename(_ call: ClientCall) async throws -> Response {
         let user = try await Relate.user(call, ["app", "api:write"]).user
         let input = try call.object()

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// The app's API keys, which the mail servers accept as well. Their scopes come from the tenant's
+/// The app's API keys, which mail servers accept as well. Their scopes come from the tenant's
 /// catalogue, so none is ever a right at `/v1`.
 enum RelateKeys {
     static let routes: [ContractRoute] = [
@@ -29,7 +29,7 @@ enum RelateKeys {
     ]
 
     private static let path = "/api/smtp-credentials"
-    /// The scope of a device's key.
+    /// The scope by which a key is one of a device.
     private static let device = "app"
     private static let reading = [device, "api:read"]
     private static let writing = [device, "api:write"]
@@ -54,7 +54,8 @@ enum RelateKeys {
         return created(key, secret)
     }
 
-    /// The call that the mobile apps actually make, once, after signing in.
+    /// Creates the key of a device. This is the call that the mobile apps actually make, once after
+    /// the sign-in.
     private static func createForDevice(_ call: ClientCall) async throws -> Response {
         let holder = try await Relate.user(call, writing)
         let input = try call.object()
@@ -112,7 +113,7 @@ enum RelateKeys {
             ]))
     }
 
-    /// If no scopes are named, all that the tenant knows.
+    /// Returns the requested scopes, or all that the tenant has if none are requested.
     private static func scopes(_ known: [String], _ input: Input) throws -> [String] {
         let wanted = input["scopes"] ?? .null
         if wanted.isNull || wanted.array?.isEmpty == true { return known }
@@ -129,14 +130,14 @@ enum RelateKeys {
         return scopes
     }
 
-    /// The scopes of the tenant that are not rights at `/v1`.
+    /// Returns the scopes of the tenant's catalogue that are not rights at `/v1`.
     private static func catalogue(_ call: ClientCall) async throws -> [String] {
         try await call.scope.scopeCatalogue().filter { ManagementScope(rawValue: $0) == nil }
     }
 
-    /// 403 if a key would give a scope that it does not have. A device's key stands for its user,
-    /// whose provider token the app has not kept: it may give whatever the tenant knows, as the
-    /// user could.
+    /// Throws 403 if the calling key lacks a scope that the new key would get. A device's key may
+    /// give every scope of the tenant, as its user could: the app has not kept the user's provider
+    /// token.
     private static func require(
         _ scopes: [String], of holder: Relate.Holder, known: [String]
     ) throws {
@@ -149,7 +150,7 @@ enum RelateKeys {
         }
     }
 
-    /// A foreign, unknown or revoked key is 404.
+    /// Returns the key that the path names. Throws 404 if it is unknown, revoked or another user's.
     private static func found(_ call: ClientCall, _ user: UserRow) async throws -> APIKeyRow {
         guard let id = UUID(try call.parameter("key")),
             let row = try await call.ownKeys(of: user).first(where: { $0.key.id == id })
@@ -172,7 +173,7 @@ enum RelateKeys {
         text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
     }
 
-    /// At most 100 UTF-16 units, without splitting a character.
+    /// Returns at most 100 UTF-16 units of the text, without splitting a character.
     private static func cut(_ text: String) -> String {
         var name = ""
         for scalar in text.unicodeScalars {

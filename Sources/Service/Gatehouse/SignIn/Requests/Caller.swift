@@ -5,10 +5,10 @@ import HTTP
 import Storage
 import Text
 
-/// The authenticated caller of an app's request, with current data.
+/// The authenticated caller of an app's request, with the current data of the user or key.
 package enum Caller: Sendable {
     case person(SignedIn)
-    /// With the user who owns the key, if there is one.
+    /// An API key, with the user who owns it; `nil` if it is not a user's.
     case key(CallerPrincipal, owner: UserRow?)
 
     /// The key of the request; `nil` for a user's session.
@@ -16,7 +16,7 @@ package enum Caller: Sendable {
         if case .key(let principal, owner: _) = self { principal } else { nil }
     }
 
-    /// The session's user, or the owner of the key.
+    /// The user of the session, or the owner of the key.
     package var user: UserRow? {
         switch self {
         case .person(let person): person.user
@@ -26,8 +26,8 @@ package enum Caller: Sendable {
 }
 
 extension ClientCall {
-    /// Resolves every kind of credential. Throws `.noCredential`, `.invalidToken`, `.invalidKey`,
-    /// `.userSuspended`; 404 for another tenant's credential.
+    /// Returns the caller by the request's credential of any kind. Throws `.noCredential`,
+    /// `.invalidToken`, `.invalidKey`, `.userSuspended`; 404 for another tenant's credential.
     package func caller() async throws -> Caller {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
@@ -38,7 +38,7 @@ extension ClientCall {
         return .person(try await person(credential.text))
     }
 
-    /// The signed-in user: a key is not a session.
+    /// Returns the signed-in user; throws `.invalidToken` for a key, which is no session.
     package func signedIn() async throws -> SignedIn {
         guard case .person(let person) = try await caller() else {
             throw SignInRefusal.invalidToken
@@ -60,14 +60,14 @@ extension ClientCall {
         return .key(principal, owner: owner)
     }
 
-    /// 404 for a credential that names another tenant by its locator. It is not looked up, so that
-    /// the response does not reveal whether it is valid.
+    /// Throws 404 for a credential that names another tenant by its locator. The credential is not
+    /// looked up, so that the response does not reveal whether it is valid.
     private func requireOwn(locator: String) throws {
         guard sameBytes(locator, tenant.locator) else { throw Problem.notFound("path") }
     }
 
-    /// Ends the session of the request's token, even a suspended user's: lifting the suspension
-    /// must not sign them in again. A key has no session and is only checked.
+    /// Ends the session of the request's token. This works for a suspended user too; otherwise the
+    /// end of the suspension would sign them in again. A key has no session and is only checked.
     package func endOwnSession() async throws {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
@@ -89,8 +89,8 @@ extension ClientCall {
         }
     }
 
-    /// Looks up an opaque token or an access token of ours. Either way its session decides,
-    /// whatever the user's status.
+    /// Returns the user and session of an opaque token or of an access token of ours. The session
+    /// must be valid; the user's status does not matter.
     private func holder(of token: String) async throws -> SignedIn {
         let name: TenantScope.SessionName
         if token.utf8.contains(UInt8(ascii: ".")) {
@@ -111,17 +111,17 @@ extension ClientCall {
     }
 }
 
-/// A person whom an id token proves with each request: no sign-in began here, and nothing is
+/// A person who is proved by an id token in each request. No sign-in began here, and nothing is
 /// stored.
 package struct BearerPerson: Sendable {
     package var provider: ProviderRow
-    /// The attempt that the rules evaluate, in this tenant.
+    /// The attempt at this tenant, which the rules evaluate.
     package var attempt: ProvisioningCall
 }
 
 extension ClientCall {
-    /// The person of the request's id token, verified with the keys of a provider of the tenant or
-    /// of the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
+    /// Returns the person of the request's id token, verified with the keys of a provider of the
+    /// tenant or of the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
     package func bearerPerson() async throws -> BearerPerson {
         guard let credential = try Credential(request, cookie: nil) else {
             throw SignInRefusal.noCredential
@@ -143,8 +143,8 @@ extension ClientCall {
         }
     }
 
-    /// A dry run of the rules for the person here. It writes nothing except an existing user's last
-    /// sign-in. Throws `.locked` for a person who asks too often.
+    /// Runs the rules for the person at this tenant without applying the result. It writes only the
+    /// last sign-in of an existing user. Throws `.locked` for a person who asks too often.
     package func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
         let taken = try await database.count(
             "dry runs of \(person.provider.id) \(person.attempt.subjectKey)")
@@ -157,13 +157,13 @@ extension ClientCall {
         return result.publicView
     }
 
-    /// Runs the rules for the person here.
+    /// Runs the rules for the person at this tenant and applies the result.
     package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
         try await decide(person.attempt, event: nil).publicView
     }
 
-    /// The tenant's own provider takes precedence over the platform's; another tenant's is not
-    /// used.
+    /// Returns the provider that issued the token, and this app as its relying party. The tenant's
+    /// own provider comes before the platform's; another tenant's is not used.
     private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         var found: [(ProviderRow, RelyingParty)] = []
         for row in try await database.providers(issuing: token.claimedIssuer) {
@@ -179,7 +179,7 @@ extension ClientCall {
     }
 }
 
-/// The one credential of an app's request, in a header field or a cookie.
+/// The credential of an app's request, from a header field or a cookie.
 struct Credential: Sendable {
     enum Source: Sendable, Equatable { case header, cookie }
 
@@ -188,8 +188,8 @@ struct Credential: Sendable {
 
     private static let schemes = ["bearer", "apikey"]
 
-    /// `nil` if there is none. Two different credentials in header fields are 400, and neither is
-    /// picked; a cookie counts only if no header field has one.
+    /// Reads the credential; `nil` if there is none. Two different credentials in header fields are
+    /// 400. A cookie counts only if no header field has a credential.
     init?(_ request: Request, cookie: String?) throws {
         var found: [String] = []
         for line in request.all("authorization") {
@@ -222,7 +222,8 @@ struct Credential: Sendable {
         source = .cookie
     }
 
-    /// `ApiKey k`, `Bearer k`, `Bearer jwt`, and a bare token without a scheme.
+    /// Returns the credential in a value of `Authorization`: `ApiKey k`, `Bearer k`, `Bearer jwt`,
+    /// or a token without a scheme.
     private static func bare(_ line: String) -> String? {
         let parts = line.utf8.split(separator: 0x20, omittingEmptySubsequences: true)
         switch parts.count {

@@ -5,15 +5,16 @@ import JSON
 import Storage
 import Text
 
-/// One request of an app, with the tenant and the client of its mount.
+/// One request of an app, with the tenant and the client to which its path or host leads.
 package struct ClientCall: Sendable {
     package let call: Call
     package let tenant: TenantRow
     package let client: ClientRow
     let contract: Contract
 
-    /// 404 for an unknown tenant and for a client that is off, 403 for a suspended tenant, 400 for
-    /// a credential in the query, where logs would keep it.
+    /// Looks up the tenant and the client. Throws 404 for an unknown tenant and for a client that
+    /// is switched off, 403 for a suspended tenant, and 400 for a credential in the query, where
+    /// logs would keep it.
     init(_ call: Call, _ contract: Contract) async throws {
         let name = try call.parameter("tenant")
         guard let found = try await call.database.mountedClient(contract.name, of: name) else {
@@ -31,7 +32,7 @@ package struct ClientCall: Sendable {
         }
     }
 
-    /// A key in a URL is in logs by now, so this informs its tenant.
+    /// Informs the tenant that one of its keys was sent in a URL, so that it is in logs by now.
     private func noteLeak(of credential: String) async throws {
         guard credential.utf8.starts(with: "gate_".utf8),
             let key = try? await application.authenticator.key(credential, request),
@@ -43,7 +44,7 @@ package struct ClientCall: Sendable {
         }
     }
 
-    /// A call of a client that has already been looked up.
+    /// Creates the call for a client that has already been looked up.
     init(
         _ call: Call, _ client: ClientRow, of tenant: TenantRow, _ contract: Contract
     ) {
@@ -61,10 +62,10 @@ package struct ClientCall: Sendable {
 
     package func parameter(_ name: String) throws -> String { try call.parameter(name) }
 
-    /// A parameter of the query, form-decoded; `nil` if it is absent or badly encoded.
+    /// Returns a parameter of the query, form-decoded; `nil` if it is absent or badly encoded.
     package func query(_ name: String) -> String? { FormText(request.query).first(name) }
 
-    /// The body as a JSON object; an empty one is `{}`. Throws 400.
+    /// Returns the body as a JSON object, `{}` if the body is empty. Throws 400.
     package func object() throws -> Input {
         if request.body.isEmpty { return Input() }
         guard let value = try? JSONValue(parsing: request.body), let input = Input(object: value)
@@ -74,9 +75,10 @@ package struct ClientCall: Sendable {
         return input
     }
 
-    /// 415 for a body whose type is not JSON: what a page of any site can send without a preflight
-    /// (`text/plain`, forms, a body without a type) must not be read as JSON. An app that sends no
-    /// type is not a page, because a page would send its origin.
+    /// Throws 415 for a body whose type is not JSON. A page of any site can send such a body
+    /// without a preflight (`text/plain`, forms, or no type), so it must not be read as JSON. A
+    /// request without a type and without an origin is allowed: it comes from an app, since a page
+    /// would send its origin.
     func requireJSON() throws {
         guard !request.body.isEmpty, request.method != .get, request.method != .head else { return }
         let sent = request.first("content-type")
@@ -94,37 +96,37 @@ package struct ClientCall: Sendable {
         }
     }
 
-    /// A setting of the client.
+    /// Returns a setting of the client; `nil` if it is not set.
     package func setting(_ name: String) -> JSONValue? { client.settings[name] }
 
-    /// How long a session lasts here.
+    /// Returns the lifetime of a session of this client, in seconds.
     package func tokenSeconds(default seconds: Int) -> Int64 {
         Int64(setting("token_seconds")?.int ?? seconds)
     }
 
-    /// Whether the app used its own host for this request.
+    /// Whether the request was for a host of the app's own, instead of a path below `/t/`.
     package var isAtOwnHost: Bool { request.isMountedByHost }
 
-    /// The path of this mount's cookies.
+    /// The path for the cookies of this client.
     package var cookiePath: String {
         isAtOwnHost ? "/" : "/t/\((try? parameter("tenant")) ?? tenant.slug)/\(contract.name)"
     }
 
-    /// The base address of the app's settings, without a trailing slash.
+    /// The address to enter in the app as its server, without a trailing slash.
     package var baseURL: String {
         isAtOwnHost
             ? "\(request.isTLS ? "https" : "http")://\(request.first("host") ?? "")"
             : application.publicURL + cookiePath
     }
 
-    /// The actor of audit rows: the user, once known.
+    /// Returns the actor for audit rows: the user, once known.
     package func actor(_ user: UserRow? = nil) -> Actor {
         Actor(
             type: "user", id: user?.id.description ?? "", name: user?.name ?? user?.email ?? "",
             requestID: request.id, ip: request.remoteAddress)
     }
 
-    /// The actor while the rules decide about a person: the client.
+    /// The actor for audit rows while the rules still decide who the person is: the client.
     var clientActor: Actor {
         Actor(
             type: "client", id: client.name, name: client.name, requestID: request.id,
@@ -132,8 +134,9 @@ package struct ClientCall: Sendable {
     }
 }
 
-/// `application/x-www-form-urlencoded`, as in queries and token requests. A value may contain bytes
-/// that should have been escaped, since an app sends its redirect address as it is.
+/// Reads and writes `application/x-www-form-urlencoded`, as in queries and token requests. A value
+/// may contain bytes that should have been escaped, since some apps send their redirect address
+/// unescaped.
 package struct FormText: Sendable {
     private let pairs: [(name: String, value: String)]
 
@@ -154,12 +157,12 @@ package struct FormText: Sendable {
         pairs.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    /// Whether a name is given twice, which is ambiguous.
+    /// Whether a name occurs more than once, so that its value is ambiguous.
     package func isRepeated(_ name: String) -> Bool {
         pairs.count { $0.name.utf8.elementsEqual(name.utf8) } > 1
     }
 
-    /// The pairs, escaped again and joined with `&`.
+    /// Returns the pairs as a text, escaped and joined with `&`.
     package static func encode(_ pairs: [(String, String)]) -> String {
         pairs.map { PercentEncoding.encode($0.0.utf8) + "=" + PercentEncoding.encode($0.1.utf8) }
             .joined(separator: "&")
@@ -167,8 +170,8 @@ package struct FormText: Sendable {
 }
 
 extension ClientCall {
-    /// A cookie of this mount, with its attributes in the order that apps' own tests compare.
-    /// `isHidden` hides it from scripts.
+    /// Returns the `Set-Cookie` field for a cookie of this client, with the attributes in the order
+    /// that apps' own tests compare. `isHidden` hides the cookie from scripts.
     func cookie(_ name: String, _ value: String, seconds: Int64, isHidden: Bool = true) -> Field {
         let end = now.microseconds / 1_000_000 + seconds
         var text = "\(name)=\(value); Max-Age=\(seconds); Path=\(cookiePath); "
@@ -178,7 +181,7 @@ extension ClientCall {
         return Field("set-cookie", text + "; SameSite=Lax")
     }
 
-    /// Removes a cookie of this mount.
+    /// Returns the `Set-Cookie` field that removes a cookie of this client.
     func clearedCookie(_ name: String) -> Field {
         Field("set-cookie", "\(name)=; Path=\(cookiePath); Expires=Thu, 01 Jan 1970 00:00:00 GMT")
     }

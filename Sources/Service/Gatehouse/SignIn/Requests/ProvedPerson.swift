@@ -4,46 +4,49 @@ import HTTP
 import Storage
 import Text
 
-/// A person as asserted by a provider, verified with its keys or by asking it over TLS.
+/// A person as asserted by a provider. The assertion was verified with the provider's keys, or by
+/// asking the provider over TLS.
 package struct ProvedPerson: Sendable {
     package var provider: ProviderRow
     package var subject: String
     package var email: String?
-    /// Absent is not the same as an explicit false.
+    /// The provider's claim that the address is verified; `nil` if there is no such claim, which
+    /// differs from false.
     package var emailVerified: Bool?
     /// Further addresses of the account that the provider verified.
     var otherEmails: [String] = []
-    /// Why the provider could not be asked for the address, for the decision's trace; `nil` if it
-    /// was not asked, or answered.
+    /// Why asking the provider for the address failed, for the decision's trace; `nil` if it did
+    /// not fail.
     var addressFault: String?
     package var name: String?
-    /// Google's `hd`.
+    /// Google's claim `hd`: the organization's domain.
     package var hostedDomain: String?
-    /// Our client to which the provider issued the assertion.
+    /// The client id of ours for which the provider issued the assertion.
     package var audience: String?
-    /// When the provider issued it, if that may be in the past.
+    /// When the provider issued the assertion; `nil` if it was issued for this request.
     package var tokenTime: TokenTime?
-    /// When the person signed in there, in seconds since 1970; `nil` if the provider does not say.
+    /// When the person signed in at the provider, in seconds since 1970; `nil` if the provider does
+    /// not say.
     var authenticatedAt: Int64?
     /// Whether the provider asked for two factors.
     var isMultiFactor = false
 
-    /// Whether both are the same identity, whatever else the provider reports this time.
+    /// Whether both are the same identity (provider and subject), whatever else the provider says.
     func isSame(as other: ProvedPerson) -> Bool {
         provider.id == other.provider.id && sameBytes(subject, other.subject)
     }
 }
 
 extension ClientCall {
-    /// Asks the one provisioning engine for the user in this tenant; the decision is recorded like
-    /// every other. `event` identifies a sign-in that is reported repeatedly, so that it is one
-    /// decision. Throws `.refused` with its reason and reference.
+    /// Runs the rules for the person at this tenant and returns the user; the decision is recorded
+    /// like every other. `event` identifies a sign-in that is reported repeatedly, so that it is
+    /// decided once. Throws `.refused` with the reason and reference.
     package func admit(_ person: ProvedPerson, event: String? = nil) async throws -> UserRow {
         try await admit(attempt(of: person), event: event)
     }
 
-    /// The rules' result for the person, in that tenant or in all that may know them. `token`
-    /// belongs to an invite or a join link.
+    /// Runs the rules for the person and returns the result, at that tenant, or if nil at all that
+    /// may know the person. `token` is that of an invite or a join link.
     func decide(
         _ person: ProvedPerson, in tenant: UUID?, bringing token: BroughtToken? = nil
     ) async throws -> ProvisioningResult {
@@ -69,7 +72,7 @@ extension ClientCall {
     }
 
     /// Adds an identity that was just proved to a signed-in user. Throws `StorageFailure.conflict`
-    /// with the id of the user who has it.
+    /// with the id of another user who already has the identity.
     package func link(_ person: ProvedPerson, to user: UserRow) async throws {
         let provider = person.provider
         _ = try await scope.change(by: actor(user)) { change in
@@ -80,7 +83,7 @@ extension ClientCall {
         }
     }
 
-    /// The same for a person whom the core itself proved.
+    /// The same for an attempt that the core itself has proved, such as one by a password.
     func admit(_ attempt: ProvisioningCall, event: String? = nil) async throws -> UserRow {
         var attempt = attempt
         attempt.tenant = tenant.id.description
@@ -97,7 +100,8 @@ extension ClientCall {
     ) async throws -> ProvisioningResult {
         var attempt = attempt
         attempt.isInPerson = true
-        // Sign-ins never reuse a recorded response: each is an attempt of its own.
+        // A sign-in never gets a recorded response of an earlier one, because each has its own
+        // event id.
         attempt.eventID = "sign-in \(event ?? UUID.random().description)"
         let result: ProvisioningResult
         do {

@@ -3,20 +3,20 @@ import Domain
 import HTTP
 import JSON
 
-/// Why the core refuses a sign-in, before any app's texts.
+/// Why the core refuses a sign-in; each app shows its own text for it.
 package enum SignInRefusal: Error, Sendable, Equatable {
-    /// The address is unknown, the password is wrong, none is set, or the user is not active: all
-    /// the same.
+    /// The address is unknown, the password is wrong, no password is set, or the user is not
+    /// active. They are one case, so that no response tells them apart.
     case wrongPassword
-    /// Too many attempts; seconds to wait.
+    /// There were too many attempts; the value is how many seconds to wait.
     case locked(Int)
     /// The request has no credential.
     case noCredential
-    /// The session's token is unknown, expired, or of another client.
+    /// The token of a session is unknown, expired, or of another client.
     case invalidToken
-    /// The API key is not valid, with the reason.
+    /// The API key is not valid; the value is the reason.
     case invalidKey(String)
-    /// All sessions of the user were ended after the provider's token was issued.
+    /// All sessions of the user were ended after the provider issued its token.
     case signedOut(isStale: Bool)
     case userSuspended, tenantSuspended
     /// The tenant has no provider for this client.
@@ -25,30 +25,32 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case redirectNotRegistered
     /// The state is unknown, expired, used, or belongs to another redirect URI.
     case stateUnknown
-    /// The app's own state or challenge has a form that gives no protection.
+    /// The app's own state or PKCE challenge has the wrong length, so that it would not protect the
+    /// sign-in.
     case stateUnfit, challengeUnfit
-    /// The verifier does not match the challenge of the begun sign-in.
+    /// The PKCE verifier is missing, or does not match the challenge with which the sign-in began.
     case wrongVerifier, verifierMissing
-    /// The provider refused the code, or its token is invalid; the reason is for the log.
+    /// The provider refused the code, or its token is invalid; the value is the reason, for the
+    /// log.
     case notProved(String)
-    /// The provider is unavailable; the cause is for the log.
+    /// The provider is unavailable; the value is the cause, for the log.
     case providerAway(String)
-    /// The rules refuse the person. `reference` finds the decision.
+    /// The rules refuse the person; `reference` is the decision's short reference.
     case refused(Reason, reference: String)
     case pinMissing, pinExists, wrongPin
     /// The given current password is wrong.
     case wrongOldPassword
-    /// The tenant's minimum number of characters.
+    /// The password is too short; the value is the tenant's minimum number of characters.
     case passwordTooShort(Int)
     case passwordTooLong
-    /// One of the passwords that are guessed first.
+    /// The password is one that attackers would guess first.
     case passwordGuessable
-    /// Setting a new password without the old one is too late for this session.
+    /// The session is too old to set a new password without the old one.
     case oldPasswordNeeded
 }
 
 extension SignInRefusal {
-    /// The core's own texts; a contract replaces those for which its app has a text.
+    /// The refusal with the core's own text. A contract replaces it if its app has another text.
     package var problem: Problem {
         switch self {
         case .wrongPassword: Problem(.unauthorized, "The address or the password is wrong.")
@@ -98,14 +100,15 @@ extension SignInRefusal {
         }
     }
 
-    /// The core's own text, with the cause for the log.
+    /// The refusal with the core's own text, and with the cause for the log.
     var recorded: Problem {
         var problem = problem
         problem.cause = cause
         return problem
     }
 
-    /// The cause, for the log and the tenant's operators: the response says less.
+    /// The cause with the log's prefix, for the log and the tenant's operators; the response says
+    /// less.
     var cause: String? { reason.map { Self.causeStart + $0 } }
 
     /// The cause without the log's prefix.
@@ -135,8 +138,9 @@ extension SignInRefusal {
 }
 
 extension Contract {
-    /// Maps our errors or the provider's to the app's text for that call. `away` is the app's text
-    /// for an unavailable provider, if it has another one for that.
+    /// Runs `work`. If it fails by a fault of ours or because the provider is unavailable, throws
+    /// the app's text for that call instead: `text`, or `away` for an unavailable provider if it is
+    /// not nil.
     static func mappingServerErrors(
         _ text: String, away: String? = nil, _ work: () async throws -> Response
     ) async throws -> Response {
@@ -167,7 +171,7 @@ extension Contract {
 }
 
 extension Problem {
-    /// The refusal as most apps expect it: `{"error": text}` and no more.
+    /// The refusal in the form that most apps expect: only `{"error": text}`.
     var plainError: Response {
         var answer = Response.json(
             status, bytes: JSONValue.object([.init("error", .string(detail))]).encoded())

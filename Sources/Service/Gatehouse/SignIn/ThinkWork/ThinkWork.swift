@@ -6,7 +6,8 @@ import Storage
 import Text
 
 /// The part of Thinkwork's API about users: their status in the tenant, their sign-in options, and
-/// invites. They sign in at a Cognito pool, and send the pool's id token without a scheme.
+/// invites. The app's users sign in at a Cognito pool, and the app sends the pool's id token
+/// without a scheme.
 enum ThinkWork {
     static let contract = Contract(
         name: "thinkwork",
@@ -33,7 +34,7 @@ enum ThinkWork {
 }
 
 extension ClientCall {
-    /// Refuses a request that names a tenant other than that of its mount.
+    /// Throws if the request names a tenant other than the one in its path or bound to its host.
     func requireOwnTenant() throws {
         let names = ["x-tenant-id", "x-tenant-slug", "x-thinkwork-tenant-id"]
         let named =
@@ -44,13 +45,13 @@ extension ClientCall {
         }
     }
 
-    /// Accepts the tenant's id or its slug.
+    /// Whether the text is this tenant's id or slug.
     func isOwnTenant(_ text: String) -> Bool {
         UUID(text) == tenant.id || sameBytes(text, tenant.slug)
     }
 }
 
-/// The sign-in options of the tenant, for the app's sign-in page, before any sign-in.
+/// The tenant's sign-in options, which the app's sign-in page requests before a sign-in.
 enum ThinkWorkOptions {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/auth/options", isPublic: true) { call in
@@ -61,7 +62,7 @@ enum ThinkWorkOptions {
         }
     ]
 
-    /// Nothing is offered unless exactly one pool is meant.
+    /// Returns the options; none unless exactly one pool can be meant.
     private static func options(_ call: ClientCall) async throws -> JSONValue {
         guard let pool = try await call.provider(kinds: ["cognito"]),
             let client = call.ownClientID(at: pool) ?? clientID(of: pool, in: call.tenant.id)
@@ -71,7 +72,7 @@ enum ThinkWorkOptions {
         return document(password: hasPassword ? client : nil, options: options(upstreams, client))
     }
 
-    /// The options in the pool's order. Keys are unique, and so are labels.
+    /// Returns the options in the pool's order, each with a unique key and a unique label.
     private static func options(_ upstreams: [ThinkWorkUpstream], _ client: String) -> [JSONValue] {
         var keys: [String] = []
         return upstreams.map { upstream in
@@ -90,7 +91,7 @@ enum ThinkWorkOptions {
         }
     }
 
-    /// The pool's client for the tenant, or else the pool's own.
+    /// Returns the pool's client id for the tenant, or else the pool's own.
     private static func clientID(of pool: ProviderRow, in tenant: UUID) -> String? {
         let leading = pool.document["client_tenants"]?.members?.first {
             $0.value.string.flatMap { UUID($0) } == tenant
@@ -125,10 +126,10 @@ enum ThinkWorkOptions {
     }
 }
 
-/// A provider behind the pool, in the app's closed vocabulary. The app drops every option whose
-/// provider or icon it does not know, so unknown providers are not offered.
+/// A provider behind the pool, in the terms that the app knows. The app drops every option whose
+/// provider or icon it does not know, so other providers are not offered.
 struct ThinkWorkUpstream: Sendable {
-    /// The text on the button.
+    /// The brand, which decides the text on the button.
     enum Brand: String, Sendable {
         case google, microsoft
 
@@ -137,7 +138,7 @@ struct ThinkWorkUpstream: Sendable {
 
     enum Provider: String, Sendable {
         case google
-        /// Microsoft accounts of any kind: the endpoint does not belong to a single directory.
+        /// Microsoft accounts of any kind; the endpoint is not that of a single directory.
         case microsoft
         /// One directory of Microsoft Entra ID.
         case entra
@@ -145,14 +146,14 @@ struct ThinkWorkUpstream: Sendable {
         var brand: Brand { self == .google ? .google : .microsoft }
     }
 
-    /// As Cognito's authorize endpoint takes it.
+    /// The upstream's name, as Cognito's authorize endpoint expects it.
     var name: String
     var provider: Provider
 
     var brand: Brand { provider.brand }
 
     /// Reads an item of a pool's `upstreams`; `nil` for a provider that the app cannot show. The
-    /// operator's settings take precedence over the item's name.
+    /// kind follows from the item's settings, or else from its name.
     init?(_ upstream: JSONValue) {
         guard let name = upstream["name"]?.string else { return nil }
         let issuer = upstream["issuer"]?.string
@@ -172,12 +173,14 @@ struct ThinkWorkUpstream: Sendable {
         "login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn",
         "sts.windows.net", "login.windows.net",
     ]
-    /// Endpoints for accounts of many directories, and the one for personal accounts.
+    /// The names of Microsoft's endpoints for accounts of many directories, and for personal
+    /// accounts.
     private static let sharedDirectories = [
         "common", "organizations", "consumers", "9188040d-6c67-4c5b-b112-36a304b66dad",
     ]
 
-    /// `https://login.microsoftonline.com/{directory}/v2.0` is Microsoft's form of an issuer.
+    /// Returns the provider of an issuer. Microsoft's issuers have the form
+    /// `https://login.microsoftonline.com/{directory}/v2.0`.
     private static func provider(issuer: String) -> Provider? {
         let bare = issuer.utf8.starts(with: "https://".utf8) ? String(issuer.dropFirst(8)) : issuer
         let parts = asciiLowercased(bare).split(separator: "/").map(String.init)
@@ -188,7 +191,8 @@ struct ThinkWorkUpstream: Sendable {
         return isShared ? .microsoft : .entra
     }
 
-    /// Cognito itself calls Google `Google`; the operator chose other names, such as `entra-acme`.
+    /// Returns the provider that an upstream's name suggests by its first letters. Cognito calls
+    /// Google `Google`; other names, such as `entra-acme`, were chosen by an operator.
     private static func provider(name: String) -> Provider? {
         let first = asciiLowercased(name).utf8.prefix { $0 &- 0x61 < 26 }
         return switch String(decoding: first, as: UTF8.self) {

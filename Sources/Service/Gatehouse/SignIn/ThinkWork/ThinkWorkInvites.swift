@@ -5,21 +5,23 @@ import JSON
 import Storage
 import Text
 
-/// Invites a person: they get their row when they sign in at the pool with the same address.
+/// Invites of people. An invited person becomes a user when they sign in at the pool with the same
+/// address.
 enum ThinkWorkInvites {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/tenants/{slug}/invites") { try await invite($0) }
     ]
 
-    /// The inviter, for rights and for the audit.
+    /// The inviter, for the check of rights and for the audit.
     private struct Inviter {
         var principal: Principal
         var actor: Actor
-        /// Locked while it invites; `nil` if the inviter is a user.
+        /// The inviting key, which is locked in the database during the invite; `nil` if a user
+        /// invites.
         var key: CallingKey?
     }
 
-    /// A user, by the pool's id token, or a key.
+    /// Returns the inviter: a user by the pool's id token, or a key.
     private static func inviter(_ call: ClientCall) async throws -> Inviter {
         if let credential = try Credential(call.request, cookie: nil),
             credential.text.utf8.starts(with: "gate_".utf8),
@@ -84,7 +86,7 @@ enum ThinkWorkInvites {
                 guard user.name == nil, let name else { return (user, result) }
                 return (try await change.renameUser(user, name), result)
             }
-            // An invited user is not a member yet, and a repeated request says so.
+            // An invited user is not a member yet, and a repeated request gets that response too.
             return answer(
                 user, isMember: false, role: result.invite.role.rawValue,
                 status: result.outcome == .created ? "active" : "pending")
@@ -105,7 +107,7 @@ enum ThinkWorkInvites {
         }
     }
 
-    /// The membership is the user's row, so both have its id.
+    /// Returns the response. The membership and the user are one row here, so both have its id.
     private static func answer(
         _ user: UserRow, isMember: Bool, role: String, status: String
     ) -> Response {
@@ -122,9 +124,9 @@ enum ThinkWorkInvites {
     }
 }
 
-/// Adds a second identity to a user with an operator's link grant: the grant is the app's
-/// `startToken`. The recipient's challenge is shown on the grant's page, which names the account: a
-/// link alone must not add a sign-in to another person's account.
+/// Adds a second identity to a user by an operator's link grant, which is the app's `startToken`.
+/// The recipient also needs a code from the grant's page, which shows the account: a link alone
+/// must not add a sign-in to another person's account.
 enum ThinkWorkEnrollment {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/enrollment/consume") { try await consume($0) }

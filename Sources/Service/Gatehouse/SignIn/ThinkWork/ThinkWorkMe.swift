@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// The status of an id token's bearer in the tenant, and the activation of a pending row.
+/// The status of an id token's person in the tenant, and the activation of a pending user.
 enum ThinkWorkMe {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/auth/me") { call in
@@ -16,7 +16,8 @@ enum ThinkWorkMe {
         ContractRoute(.post, "/api/auth/enrollment/auto-link") { try await link($0) },
     ]
 
-    /// A person without a membership gets 200 that says so; the app then offers the other options.
+    /// Returns the status. A person without a membership gets 200 with that status, and the app
+    /// then offers the other options.
     private static func json(
         _ person: BearerPerson, _ found: ProvisioningResult, _ call: ClientCall
     ) -> JSONValue {
@@ -24,7 +25,8 @@ enum ThinkWorkMe {
         let isMember =
             found.verdict.outcome == .existing && found.verdict.maySignIn
             && user?.status == .active
-        // An address alone identifies no one: only a sign-in that the account has does.
+        // An address alone does not identify a person; only a sign-in that belongs to the account
+        // does.
         let isLinked = found.verdict.outcome == .existing
         let role = isMember ? user.map { JSONValue.string($0.role.rawValue) } ?? .null : .null
         let tenant = isMember ? JSONValue.string(call.tenant.id.description) : .null
@@ -54,12 +56,12 @@ enum ThinkWorkMe {
 
     private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
-    /// Links the identity to a pending row with the same proved address. Admits no new user.
+    /// Links the identity to a pending user with the same proved address. Creates no new user.
     private static func link(_ call: ClientCall) async throws -> Response {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()
         let evaluated = try await call.evaluate(person).verdict
-        // A row that is linked already may still wait to become active.
+        // A user whose identity is linked already may still be pending.
         let waits = [.linked, .existing].contains(evaluated.outcome) && !evaluated.effects.isEmpty
         guard waits else { return try answer(evaluated) }
         return try answer(try await call.provision(person).verdict)
@@ -80,20 +82,22 @@ enum ThinkWorkMe {
     }
 }
 
-/// What the app's web page asks besides `/api/auth/me`: the tenant that it shows, and the end of
-/// its session at the pool.
+/// What the app's web page requests besides `/api/auth/me`: the tenant to show, and the end of its
+/// session at the pool.
 enum ThinkWorkSession {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { try await tenant($0) },
-        // A path that is served answers other methods with 405, but the app expects 404 here.
+        // A path with any route answers other methods with 405, but the app expects 404 for this
+        // one.
         ContractRoute(.put, path) { _ in throw Problem.notFound("path") },
         ContractRoute(.post, "/api/auth/revoke") { try await revoke($0) },
     ]
 
-    /// The parameter is an id or a slug.
+    /// The path of a tenant, named by its id or its slug.
     private static let path = "/api/tenants/{slug}"
 
-    /// 404 both for another tenant and for a person who is not a member.
+    /// Returns the tenant. Throws the same 404 for another tenant and for a person who is not a
+    /// member.
     private static func tenant(_ call: ClientCall) async throws -> Response {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()
@@ -117,7 +121,7 @@ enum ThinkWorkSession {
 
     private static let missing = Problem(.notFound, "Tenant not found")
 
-    /// Revokes the refresh token at the pool, for the client of the id token and no other.
+    /// Revokes the refresh token at the pool, only for the client to which the id token was issued.
     private static func revoke(_ call: ClientCall) async throws -> Response {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()
@@ -137,8 +141,8 @@ enum ThinkWorkSession {
 }
 
 extension ClientCall {
-    /// Cognito's revocation endpoint is beside its token endpoint. A token that has already ended
-    /// counts as revoked. Throws `.notProved`, `.providerAway`.
+    /// Revokes the token at Cognito's revocation endpoint, which is next to its token endpoint. A
+    /// token that is no longer valid counts as revoked. Throws `.notProved`, `.providerAway`.
     fileprivate func revoke(_ token: String, of person: BearerPerson) async throws {
         guard let party = person.provider.relyingParty,
             let remote = try await remote(person.provider)
@@ -150,7 +154,7 @@ extension ClientCall {
         }
         let url = String(decoding: endpoint.utf8.dropLast(end.utf8.count), as: UTF8.self)
         let own = person.attempt.clientID.flatMap { sameBytes($0, remote.clientID) ? nil : $0 }
-        // Another client of the pool is treated as a public one: its secret is not ours.
+        // Another client of the pool is treated as a public one, because we do not have its secret.
         let asker = RemoteProvider(
             row: remote.row, party: party, clientID: own ?? remote.clientID,
             secret: own == nil ? remote.secret : nil, http: application.http,

@@ -5,9 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// The backend that a time-tracking app and its web page expect, as far as signing in is concerned:
-/// the server holds the PKCE verifier, and the app keeps an access token. Time entries are not
-/// served.
+/// The sign-in part of the backend that a time-tracking app and its web page expect. The server
+/// keeps the PKCE verifier, and the app an access token. Time entries are not served.
 enum TimeTracker {
     static let contract = Contract(
         name: "timetracker",
@@ -20,7 +19,7 @@ enum TimeTracker {
                 "Where its web page stands; without it only the app signs in.")
         ],
         routes: TimeTrackerSignIn.routes + TimeTrackerWeb.routes + TimeTrackerKeys.routes,
-        // The app drops its session on any 401, so that status is only used for credentials.
+        // The app drops its session on any 401, so only a wrong credential gets that status.
         encode: { problem, _ in problem.plainError }, explain: explain)
 
     private static let webAddress = TextRule(
@@ -46,14 +45,15 @@ enum TimeTracker {
 
     static let exchangeFailed = "Failed to exchange token: "
 
-    /// `cause` says why a sign-in failed, if the text is about one.
+    /// Returns 400 with this text. `cause` is the reason for the log if a sign-in failed.
     static func bad(_ text: String, cause: String? = nil) -> Problem {
         var problem = Problem(.invalidRequest, text)
         problem.cause = cause.map { SignInRefusal.causeStart + $0 }
         return problem
     }
 
-    /// `username` is the part before the @, because the core identifies users by their address.
+    /// Returns the user as the app reads it. `username` is the part of the address before the @,
+    /// because the core has no user names.
     static func json(_ user: UserRow) -> JSONValue {
         let name = String(decoding: user.email.utf8.prefix { $0 != 0x40 }, as: UTF8.self)
         return .object([
@@ -64,8 +64,8 @@ enum TimeTracker {
     }
 }
 
-/// The app's sign-in: a browser is redirected to the provider, and the app catches the redirect and
-/// posts what it received.
+/// The app's sign-in: the app has a browser redirected to the provider, receives the redirect back
+/// itself, and posts what it received.
 enum TimeTrackerSignIn {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/health", isPublic: true) { _ in
@@ -92,7 +92,7 @@ enum TimeTrackerSignIn {
 
     private static let lifetime = 3600
 
-    /// Without `redirect_uri`, the request comes from the web page.
+    /// Begins a sign-in; without `redirect_uri` it is one of the web page.
     private static func begin(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let redirect = query.first("redirect_uri") else {
@@ -103,15 +103,15 @@ enum TimeTrackerSignIn {
         return Response(302, fields: [Field("location", begun.url)])
     }
 
-    /// The redirect address has to be the one with which the sign-in began: the body's value is
-    /// only compared, never passed on.
+    /// Completes the app's sign-in. The redirect address in the body must be the one with which the
+    /// sign-in began; it is only compared, never used.
     private static func exchange(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         guard let code = text("code", input), let state = text("state", input) else {
             throw TimeTracker.bad(
                 "Missing required parameters: code, state", cause: "no code or state")
         }
-        // The app itself caught the redirect, and its body has no field for `iss`.
+        // The app itself received the redirect, and its body has no field for `iss`.
         let user = try await call.completeLogin(
             LoginReturn(
                 state: state, code: code,
@@ -130,7 +130,8 @@ enum TimeTrackerSignIn {
         input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The app drops its token whatever the response is: an expired session counts as signed out.
+    /// Signs out. An expired session counts as signed out, since the app drops its token whatever
+    /// the response is.
     private static func signOut(_ call: ClientCall) async throws -> Response {
         do {
             try await call.endOwnSession()
@@ -145,7 +146,7 @@ enum TimeTrackerSignIn {
     }
 }
 
-/// The web page's sign-in: this server is the redirect address, and a cookie holds the session.
+/// The web page's sign-in: the provider redirects to this server, and a cookie holds the session.
 enum TimeTrackerWeb {
     static let sessionCookie = "timetracker_session"
     static let stateCookie = "timetracker_state"
@@ -156,7 +157,8 @@ enum TimeTrackerWeb {
         ContractRoute(.get, path) { try await end($0) }
     ]
 
-    /// 302 to the provider. The cookie binds the return to this browser.
+    /// Redirects (302) to the provider, with a cookie by which the return is accepted only from
+    /// this browser.
     static func begin(_ call: ClientCall, maxAge: Int64? = nil) async throws -> Response {
         guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
         let begun = try await call.beginLogin(
@@ -169,8 +171,8 @@ enum TimeTrackerWeb {
             ])
     }
 
-    /// 400 unless the cookie shows that this browser began; otherwise a redirect to the page with
-    /// success or failure and nothing else.
+    /// Completes the web page's sign-in. Throws 400 unless the cookie shows that this browser began
+    /// it; otherwise redirects to the page, which learns only whether it succeeded.
     private static func end(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let app = call.appURL, let state = query.first("state"), !query.isRepeated("state"),
@@ -196,7 +198,8 @@ enum TimeTrackerWeb {
             let cookies = [call.cookie(sessionCookie, token, seconds: seconds)]
             return Response(302, fields: back(to: app, "success=true", cookies, call))
         } catch let refusal as SignInRefusal {
-            // This is thrown, so that the log has the reason, which the page does not get.
+            // The redirect is thrown as a problem, so that the log gets the reason, which the page
+            // does not get.
             var problem = Problem(
                 .unauthorized, "authentication_failed", status: 302,
                 fields: back(to: app, "error=authentication_failed", [], call))
@@ -205,7 +208,8 @@ enum TimeTrackerWeb {
         }
     }
 
-    /// The cookie names its sign-in, so that another sign-in does not affect this one.
+    /// Returns the secret of the sign-in with this state from the cookie; `nil` if the cookie is of
+    /// another sign-in.
     private static func secret(of state: String, _ call: ClientCall) -> String? {
         guard let cookie = RequestCookie.value(stateCookie, in: call.request),
             cookie.utf8.starts(with: (state + ".").utf8)
@@ -221,7 +225,7 @@ enum TimeTrackerWeb {
 }
 
 extension ClientCall {
-    /// Without a trailing slash.
+    /// The address of the web page, without a trailing slash; `nil` if it is not set.
     fileprivate var appURL: String? {
         setting("app_url")?.string.map { text in
             text.utf8.last == UInt8(ascii: "/") ? String(text.dropLast()) : text
@@ -231,13 +235,14 @@ extension ClientCall {
 
 /// The user's API keys. They act as the user in this app and have no right at `/v1`.
 enum TimeTrackerKeys {
-    /// The scope of this app's keys.
+    /// The scope that every key made by this app has.
     private static let scope = "timetracker"
-    /// Other scopes of the tenant's catalogue with which a key may read for an app of the user.
+    /// The scopes with which a key may read in this app: its own, and two of the tenant's
+    /// catalogue.
     private static let reading = [scope, "app", "api:read"]
 
-    /// The user, or the owner of a key of this app. 403 for a key with another purpose, because a
-    /// 401 would sign the app out.
+    /// Returns the signed-in user, or the owner of a key that may read in this app. Throws 403 for
+    /// any other key, because a 401 would sign the app out.
     static func user(_ call: ClientCall) async throws -> UserRow {
         let caller = try await call.caller()
         if let key = caller.key,
@@ -304,7 +309,8 @@ enum TimeTrackerKeys {
         ]
     }
 
-    /// A key that could create keys could outlive its own revocation.
+    /// Returns the signed-in user. Throws for a key: a key that could create keys could stay in use
+    /// by them after it is revoked.
     private static func owner(_ call: ClientCall) async throws -> UserRow {
         guard case .person(let person) = try await call.caller() else {
             throw Problem.forbidden("API keys are managed in a signed-in session.")
