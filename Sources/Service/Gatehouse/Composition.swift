@@ -8,12 +8,12 @@ import Storage
 import Text
 
 /// The service without its sockets: the application, the dispatcher of its requests, and its
-/// background work. Tests drive it in process; `Service` puts it behind sockets.
+/// background work. Tests call it directly; `Service` gives it sockets.
 package struct Composition: Sendable {
     package let application: Application
     package let dispatcher: Dispatcher
     let mounts: Mounts
-    /// `nil` if no mail server is set.
+    /// Sends queued mails; `nil` if no mail server is set.
     package let mailSender: MailSender?
     /// Sends the mails for forgotten passwords; started only if a mail server is set.
     package let resetAnswers: ResetAnswers

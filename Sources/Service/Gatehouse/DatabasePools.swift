@@ -9,7 +9,7 @@ struct DatabasePools: Sendable {
     let app: Postgres
     let platform: Postgres
     let lookups: Postgres
-    /// `nil` if no standby is set.
+    /// The standbys; `nil` if none is set.
     let standbys: Standbys?
     /// The workers of a distributed database, for the app's role and for look-ups; empty if their
     /// address is not set.
@@ -48,13 +48,13 @@ struct DatabasePools: Sendable {
         let workers = configuration.workerConninfo.map { url in
             let lists = CitusWorkers { server in
                 var worker = Self.worker(server, url, metrics, logger)
-                // Half of the connections that the process may open.
+                // The workers get half of the connections that the process may open.
                 worker.readsPerLoop = max(1, configuration.databaseConnections / 2 / loops.count)
                 return Postgres(configuration: worker, loops: loops)
             }
             let lookups = CitusWorkers { server in
                 var worker = Self.worker(server, ServeCommand.switchingRole(url), metrics, logger)
-                // Over one connection, the look-ups of one moment are answered together.
+                // With a single connection, look-ups that arrive together are answered together.
                 worker.readsPerLoop = 1
                 return Postgres(configuration: worker, loops: loops)
             }
@@ -113,8 +113,8 @@ extension PostgresConfiguration {
     init(worker server: CitusWorkers.Server, url: String) {
         self.init(conninfo: server.conninfo(url))
         isDistributed = true
-        // If PostgreSQL keeps the plan of a read, Citus 13.2.2 makes its own again at each run and
-        // never frees it (Citus pull request 8824).
+        // Never let PostgreSQL keep the plan of a read: Citus 13.2.2 would make its own plan anew
+        // at each run and never free it (Citus pull request 8824).
         planCacheMode = "force_custom_plan"
     }
 }

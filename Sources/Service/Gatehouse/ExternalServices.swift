@@ -5,7 +5,7 @@ import Text
 /// The external services that the process uses besides the database.
 package struct ExternalServices: Sendable {
     package struct Mail: Sendable {
-        /// `smtp://` or `smtps://`, with optional user and password.
+        /// The URL of the mail server, `smtp://` or `smtps://`, with optional user and password.
         package var url: String
         package var from: EmailAddress
         /// The PEM of the certificate authorities to trust instead of the system's.

@@ -1,6 +1,6 @@
 import API
 
-/// The routes of `/openapi.json`: the endpoints of every resource, one line each.
+/// All endpoints that `/openapi.json` describes, one line for each resource.
 package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all

@@ -17,7 +17,7 @@ package final class Service: Sendable {
     private let log: LoopLog
     private let logger: Logger
     private let periodicTasks: [PeriodicTask]
-    /// `nil` if no traces are recorded.
+    /// Sends traces; `nil` if none are recorded.
     private let traces: TraceExport?
     private let drainState = DrainState()
     private let drain: Duration
@@ -30,7 +30,7 @@ package final class Service: Sendable {
     /// The port of `/metrics` if it has a listener of its own; otherwise `nil`.
     package let metricsPort: Int?
 
-    /// Starts everything and returns once the port is open; `prepare` runs before the port is
+    /// Starts everything and returns once the port is open. `prepare` runs before the port is
     /// opened.
     package static func start(
         _ configuration: ServiceConfiguration,
@@ -116,7 +116,7 @@ package final class Service: Sendable {
             isSecure: PublicAddress(configuration.address).map { sameBytes($0.scheme, "https") }
                 ?? false
         ) {
-            // The caller may have chosen the text, so it is cut.
+            // The caller may have sent any text, so log only its beginning.
             logger.log(
                 .warning, "forwarded_address.rejected",
                 [("value", .text(String($0.prefix(200))))])

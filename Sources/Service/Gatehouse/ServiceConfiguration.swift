@@ -3,7 +3,8 @@ import Postgres
 import Runtime
 import Storage
 
-/// Everything the service needs to start, from the environment or from the embedded defaults.
+/// Everything that the service needs to start. The values come from the environment, or are those
+/// of `gatehouse dev`.
 package struct ServiceConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
@@ -77,7 +78,7 @@ package struct ServiceConfiguration: Sendable {
     }
 }
 
-/// How standbys are reached.
+/// The connection strings of standbys, and how old their data may be.
 package struct ReadConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
@@ -136,6 +137,6 @@ extension ServiceConfiguration {
         secondFactorDays = settings.secondFactorDays
     }
 
-    /// The address in links: the public one, or else the one that the service listens at.
+    /// The base address for links: the public one, or else the one at which the service listens.
     var address: String { publicURL ?? "http://\(listen)" }
 }

@@ -2,7 +2,8 @@ import Text
 
 /// A machine's credential. It has one current secret and at most one previous one.
 package struct APIKey: Sendable, Equatable {
-    /// `grace` means that the key is active and the previous secret works too.
+    /// The state of a key. In `grace` the key is active, and the secret from before the last
+    /// rotation works too.
     package enum Status: String, Sendable, CaseIterable { case active, grace, revoked, expired }
     /// The owner, which decides the rights that the key's scopes can name.
     package enum Owner: Sendable, Equatable {
@@ -26,7 +27,7 @@ package struct APIKey: Sendable, Equatable {
         }
     }
 
-    /// The secret before the last rotation.
+    /// The secret that was current before the last rotation.
     package struct Previous: Sendable, Equatable {
         /// The secret, which works until `until` in addition to the current one.
         package var secret: Secret
@@ -34,7 +35,7 @@ package struct APIKey: Sendable, Equatable {
         package var until: Timestamp
         /// The last use of this secret after the rotation; `nil` if there was none.
         package var lastUsedAt: Timestamp?
-        /// Uses of this secret since the rotation.
+        /// The number of uses of this secret since the rotation.
         package var uses: Int64
 
         package init(
@@ -63,9 +64,9 @@ package struct APIKey: Sendable, Equatable {
     package var previous: Previous?
     /// The key's scopes: management scopes, and scopes of the tenant's own catalogue.
     package var scopes: [String]
-    /// Addresses and CIDR blocks; if empty, any address may use the key.
+    /// IP addresses and CIDR blocks from which the key may be used; if empty, from any address.
     package var allowedIPs: [String]
-    /// Origin patterns; if empty, any page may use the key.
+    /// Patterns of the origins whose pages may use the key; if empty, any page may.
     package var allowedOrigins: [String]
     package var ratePerMinute: Int?
     package var note: String?
@@ -75,7 +76,7 @@ package struct APIKey: Sendable, Equatable {
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
-    /// A text for people; `nil` if none was given.
+    /// Why the key was revoked, as a text for people; `nil` if no reason was given.
     package var revocationReason: String?
     /// When the owning user was deleted. The key counts as revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
@@ -83,10 +84,10 @@ package struct APIKey: Sendable, Equatable {
     /// admin may give a scope that leads to an admin's rights. Giving the scopes again sets it to
     /// false.
     package var isGivenBefore = false
-    /// The key whose rate limit counter this one shares; `nil` if it has its own.
+    /// The id of the key whose rate limit counter this key shares; `nil` if it has its own.
     package var limitSharedWith: UUID?
     package var lastUsedAt: Timestamp?
-    /// The address of the last recorded use; `nil` if never used.
+    /// The IP address of the last recorded use; `nil` if the key was never used.
     package var lastUsedIP: String?
 
     /// Creates the value; the defaults describe an unused key without bounds.
@@ -119,7 +120,8 @@ package struct APIKey: Sendable, Equatable {
         self.lastUsedIP = lastUsedIP
     }
 
-    /// The status. Revoked takes precedence over expired, and expired over grace.
+    /// Returns the status at this time. If several apply, revoked comes before expired, and expired
+    /// before grace.
     package func status(at now: Timestamp) -> Status {
         if isRevoked { return .revoked }
         if let expiresAt, now >= expiresAt { return .expired }
@@ -140,16 +142,17 @@ package struct APIKey: Sendable, Equatable {
     }
 }
 
-/// Changes of a key's secret. Each is a pure function; a failure leaves the key unchanged.
+/// Changes of a key's secrets. Each function returns the changed key; if it throws, nothing has
+/// changed.
 package enum APIKeyRotation {
-    /// Seconds for which the previous secret may stay valid.
+    /// The allowed lengths of the grace period, in seconds.
     package static let graces: ClosedRange<Int64> = 0...(7 * 86_400)
 
     package enum Failure: Error, Sendable, Equatable {
         /// The key is revoked or expired; a new secret does not reactivate it.
         case notLive
         case graceOutOfRange
-        /// There is no previous secret that still works.
+        /// There is no previous secret, or it no longer works.
         case nothingInGrace
     }
 
@@ -222,7 +225,7 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
         package var secret = Secret.current
         package var expiresAt: Timestamp?
         package var revokedAt: Timestamp?
-        /// A deleted tenant's keys are `unknown`.
+        /// The status of the key's tenant; a key of a deleted tenant is `unknown`.
         package var tenantStatus = Tenant.Status.active
         /// Whether a user owns the key, so that `userStatus` counts.
         package var isOfUser = false

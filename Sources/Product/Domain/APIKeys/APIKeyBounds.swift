@@ -14,13 +14,13 @@ package struct APIKeyBounds: Sendable, Equatable {
 
     /// The key's scopes: management scopes, and scopes of the tenant's own catalogue.
     package var scopes: [String]
-    /// `nil` if the key never expires.
+    /// The expiry, exclusive; `nil` if the key never expires.
     package var expiresAt: Timestamp?
-    /// Addresses and CIDR blocks; if empty, any address may use the key.
+    /// IP addresses and CIDR blocks from which the key may be used; if empty, from any address.
     package var allowedIPs: [String]
     /// Origin patterns; if empty, any page may use the key.
     package var allowedOrigins: [String]
-    /// Uses per minute; `nil` if there is no limit.
+    /// The most uses per minute; `nil` if there is no limit.
     package var ratePerMinute: Int?
 
     /// Creates the bounds. An empty array or nil means that there is no such bound; but without
@@ -88,7 +88,8 @@ package struct APIKeyBounds: Sendable, Equatable {
         return !others.isEmpty
             && others.allSatisfy { other in
                 allowedOrigins.contains { own in
-                    // No wildcard matches the text of another wildcard.
+                    // Equal wildcards need this comparison, since a wildcard does not match another
+                    // wildcard's text.
                     sameBytes(own, other)
                         || (try? Origin(configuring: own))?.matches(Array(other.utf8)) ?? false
                 }

@@ -6,7 +6,7 @@ package struct APIKeySecret: Sendable, Equatable {
 
     /// The locator in the keys that belong to the platform instead of a tenant.
     package static let platformLocator = "000000"
-    /// The number of random base62 digits: about 178 bits.
+    /// The number of random base62 digits in a key; they have about 178 bits.
     package static let randomLength = 30
     package static let length = 52
 
@@ -56,9 +56,9 @@ package struct APIKeySecret: Sendable, Equatable {
         make(environment: environment, locator: locator, random: Base62.random(randomLength))
     }
 
-    /// The first 12 characters; shown and stored.
+    /// The first 12 characters, which are stored and shown to find the key.
     package var prefix: String { String(decoding: text.utf8.prefix(12), as: UTF8.self) }
-    /// The last 4 characters; shown and stored.
+    /// The last 4 characters, which are stored and shown to tell keys apart.
     package var last4: String { String(decoding: text.utf8.suffix(4), as: UTF8.self) }
 }
 

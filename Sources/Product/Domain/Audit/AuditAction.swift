@@ -149,9 +149,9 @@ package enum AuditAction: String, Sendable, CaseIterable {
         /// No answers: the action changes nothing that is cached. Creating something also counts
         /// here, since only active keys, users and tenants are cached.
         case nothing
-        /// Answers that depend on the target.
+        /// All cached answers that depend on the changed thing.
         case target
-        /// All answers that depend on the tenant.
+        /// All cached answers that depend on the tenant.
         case tenant
     }
 

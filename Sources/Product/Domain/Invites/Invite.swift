@@ -3,7 +3,7 @@ import Text
 /// An invitation of one email address to a tenant. Its status is not stored; it follows from the
 /// times below and the clock.
 package struct Invite: Sendable, Equatable {
-    /// Raw values are those of the wire format.
+    /// The state of an invite; raw values are those of the wire format.
     package enum Status: String, Sendable, CaseIterable { case pending, accepted, revoked, expired }
     /// How the invite reaches the person: by mail from this service, or as a link that the inviter
     /// gets and hands over.
@@ -51,7 +51,7 @@ package struct Invite: Sendable, Equatable {
         self.acceptedUserID = acceptedUserID
     }
 
-    /// The status. Expiry is exclusive: at `expiresAt` itself the invite is no longer live.
+    /// Returns the status at this time. At `expiresAt` itself the invite is already expired.
     package func status(at now: Timestamp) -> Status {
         if acceptedAt != nil { return .accepted }
         if revokedAt != nil { return .revoked }

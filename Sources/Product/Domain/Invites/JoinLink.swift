@@ -3,7 +3,7 @@ import Text
 /// A link with which many people may join a tenant as members. Its status is not stored; it follows
 /// from its times, its uses and the clock.
 package struct JoinLink: Sendable, Equatable {
-    /// Raw values are those of the wire format.
+    /// The state of a link; raw values are those of the wire format.
     package enum Status: String, Sendable, CaseIterable {
         case active, revoked, expired
         case usedUp = "used_up"
@@ -12,7 +12,7 @@ package struct JoinLink: Sendable, Equatable {
     /// The allowed values of `maxUses`: how many users a link may admit.
     package static let places: ClosedRange<Int> = 1...10_000
     package static let defaultPlaces = 100
-    /// How many links of one tenant may be live at a time.
+    /// The most valid links that a tenant may have at a time.
     package static let mostLive = 20
 
     package var id: UUID
@@ -26,7 +26,7 @@ package struct JoinLink: Sendable, Equatable {
     package var expiresAt: Timestamp
     package var revokedAt: Timestamp?
 
-    /// The defaults describe a live, unused link for every domain.
+    /// Creates the link; the defaults describe a valid, unused one for every domain.
     package init(
         id: UUID, tenantID: UUID, domains: [String] = [], maxUses: Int = defaultPlaces,
         uses: Int = 0, expiresAt: Timestamp, revokedAt: Timestamp? = nil
@@ -40,7 +40,7 @@ package struct JoinLink: Sendable, Equatable {
         self.revokedAt = revokedAt
     }
 
-    /// The status. Expiry is exclusive: at `expiresAt` itself the link is no longer live.
+    /// Returns the status at this time. At `expiresAt` itself the link is already expired.
     package func status(at now: Timestamp) -> Status {
         if revokedAt != nil { return .revoked }
         if now >= expiresAt { return .expired }

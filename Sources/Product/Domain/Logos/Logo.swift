@@ -5,7 +5,7 @@ package struct Logo: Sendable, Equatable {
         case svg = "image/svg+xml"
     }
 
-    /// The most bytes of an upload.
+    /// The maximum size of an upload, in bytes.
     package static let limit = 20_480
     package let format: Format
     package let content: [UInt8]
@@ -20,7 +20,7 @@ package struct Logo: Sendable, Equatable {
             case .png: try PNGLogo.content(of: upload)
             case .svg: try SVGLogo.content(of: upload)
             }
-        // A rewritten SVG may be longer, since it includes its namespace.
+        // A rewritten SVG may be longer than the upload, since its namespace is added.
         guard content.count <= Self.limit else {
             throw LogoFault("has more than \(Self.limit) bytes when it is written out")
         }

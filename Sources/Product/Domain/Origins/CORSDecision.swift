@@ -13,7 +13,7 @@ package struct CORSDecision: Sendable, Equatable {
         case none
     }
 
-    /// Raw values are the wire format's `reason`.
+    /// Why the request is allowed or refused; raw values are the wire format's `reason`.
     package enum Reason: String, Sendable {
         case noOrigin = "no_origin"
         case ownOrigin = "own_origin"
@@ -77,8 +77,8 @@ package struct CORSRequest: Sendable {
     package var routeMethods: [String]?
     /// Whether the request has the console's session cookie.
     package var hasConsoleCookie: Bool
-    /// Whether the request has a cookie of the path's client and no credential in a header field.
-    /// Then it counts as a request with credentials, whatever the page asked for.
+    /// Whether the request has a cookie of the client at this path, and no credential in a header
+    /// field. It then counts as one with credentials, even if the page did not ask for them.
     package var carriesCookie: Bool
     package var profile: CORSProfile
 

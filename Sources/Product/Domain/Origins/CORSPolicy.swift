@@ -51,8 +51,8 @@ package struct CORSPolicy: Sendable {
         if isSuspended { return refuse(request, .tenantSuspended) }
         guard let match = match(first, text, at: now) else { return refuse(request, .notListed) }
         if request.isPreflight { return preflight(request, match) }
-        // The page could not read the response, but the write would happen. So a listed origin
-        // without credentials must not use the cookie that the browser adds.
+        // Although the page could not read the response, the request could still write. So an
+        // origin that is listed without credentials must not use the cookie that the browser adds.
         if request.carriesCookie, !Self.mayCarryCredentials(request, match) {
             return refuse(request, .credentialsNotAllowed, rule: match.rule)
         }
@@ -91,7 +91,8 @@ package struct CORSPolicy: Sendable {
                 mayReachPrivateNetwork: row.origin.scheme.utf8.elementsEqual("https".utf8))
         }
         if wildcards.contains(where: { $0.isLive(at: now) && $0.origin.matches(bytes) }) {
-            // The pattern matched label by label, so these bytes are already canonical.
+            // The pattern has matched each label of the origin, so these bytes are canonical
+            // already.
             return Match(rule: .wildcard, echo: text)
         }
         if devOrigins, Origin.isLoopbackDevelopment(bytes) {

@@ -4,7 +4,7 @@ package enum Permission: Sendable, Equatable {
     case allowed
     /// The principal lacks a right. `missing` names the scope or right, for the problem's detail.
     case forbidden(missing: String)
-    /// The object belongs to another tenant and is hidden from this principal.
+    /// The object belongs to another tenant, so its existence is hidden from this principal.
     case notFound
 }
 
@@ -246,7 +246,7 @@ package enum Column: Sendable, Hashable {
         ]
 }
 
-/// The table of permissions, by right and role.
+/// The table of permissions: how far each right reaches for each role.
 package enum PermissionTable {
     package static func reach(_ column: Column, _ right: Right) -> Reach {
         guard let at = Column.order.firstIndex(of: column) else { return .none }
@@ -259,7 +259,7 @@ package enum PermissionTable {
         let o = Reach.own
         let m = Reach.upTo(.member)
         let g = Reach.upTo(.manager)
-        // own adm dev sup aud | admin manager member
+        // Columns: own adm dev sup aud | admin manager member
         return switch right {
         case .readTenant, .readUsers, .readInvites, .readDecisions: [y, y, y, y, y, y, y, o]
         case .manageInvites: [y, y, n, m, n, y, g, n]

@@ -2,7 +2,7 @@ import Text
 
 /// The caller of a request: only what permissions depend on.
 package enum Principal: Sendable, Equatable {
-    /// `tenant` is nil for an operator of the platform.
+    /// An operator of a tenant; of the platform if `tenant` is nil.
     case `operator`(id: UUID, role: Operator.Role, tenant: UUID?)
     case user(id: UUID, role: UserRole, tenant: UUID)
     case key(id: UUID, owner: KeyOwner, scopes: [String], limits: KeyLimits = KeyLimits())
@@ -24,7 +24,7 @@ package enum Principal: Sendable, Equatable {
         /// no later.
         package var expiresAt: Timestamp?
 
-        /// The defaults describe a key without bounds.
+        /// Creates the value; the defaults describe a key without bounds.
         package init(isBound: Bool = false, expiresAt: Timestamp? = nil) {
             self.isBound = isBound
             self.expiresAt = expiresAt

@@ -84,7 +84,8 @@ package enum Right: String, Sendable, CaseIterable {
     }
 }
 
-/// The scopes that give rights at `/v1`. Any other scope belongs to a tenant's own catalogue.
+/// The scopes by which a key gets rights at `/v1`. Any other scope belongs to a tenant's own
+/// catalogue.
 package enum ManagementScope: String, Sendable, CaseIterable {
     case tenantsRead = "tenants:read"
     case tenantsWrite = "tenants:write"

@@ -4,11 +4,11 @@ import Text
 package struct Attempt: Sendable, Equatable {
     /// What started the attempt; the rules differ by it.
     package enum Trigger: String, Sendable, CaseIterable {
-        /// A provider's sign-in: a hook, an id token, a client contract.
+        /// A sign-in at a provider, reported by a hook, an id token or a client contract.
         case federated
-        /// A native sign-up whose mailbox is not proved yet.
+        /// A sign-up at a Cognito pool itself (native), whose mailbox is not proved yet.
         case nativeSignUp = "native_sign_up"
-        /// A native user that an operator created in the vendor's console.
+        /// A native user (the pool's own) whom an operator created in the vendor's console.
         case nativeAdminCreate = "native_admin_create"
         /// The same native user after the vendor has proved the mailbox.
         case nativeProved = "native_proved"
@@ -53,7 +53,7 @@ package struct Attempt: Sendable, Equatable {
     /// Whether the caller sent a join link's token, even one that does not exist.
     package var hasJoinToken = false
 
-    /// The defaults describe a federated sign-in without hints.
+    /// Creates the attempt; the defaults describe a federated sign-in without further inputs.
     package init(
         trigger: Trigger, identity: IdentityKey, upstream: String? = nil, address: Address,
         emailVerified: Bool? = nil, hostedDomain: String? = nil, clientID: String? = nil,

@@ -16,14 +16,15 @@ package enum CognitoMapping {
         case bool(Bool)
     }
 
-    /// The identity to which an event or token leads.
+    /// The person whom an event or a token names.
     package struct Person: Sendable, Equatable {
-        /// The mapped upstream's identity, or the pool's own.
+        /// The identity at the upstream if that is mapped; otherwise one whose issuer is the pool's
+        /// id, or begins with it.
         package var identity: IdentityKey
-        /// `nil` for a native user.
+        /// The upstream's name; `nil` for a native user.
         package var upstream: String?
 
-        /// `upstream` is nil for a native user.
+        /// Creates the person; `upstream` is nil for a native user.
         package init(identity: IdentityKey, upstream: String? = nil) {
             self.identity = identity
             self.upstream = upstream

@@ -33,11 +33,11 @@ package struct Facts: Sendable {
     package init(provider: Provider?) { self.provider = provider }
 }
 
-/// The columns of a user that the rules read.
+/// A user, with only the columns that the rules read.
 package struct UserFacts: Sendable, Equatable {
     /// The user's id, unique across tenants.
     package var id: UUID
-    /// A deleted user blocks its address for `Provisioning.deletedFor` seconds.
+    /// The user's status. A deleted user blocks the address for `Provisioning.deletedFor` seconds.
     package var status: User.Status
     package var role: UserRole
     /// What created the row. A pending row whose source is `.approval` waits until an operator
@@ -51,7 +51,7 @@ package struct UserFacts: Sendable, Equatable {
     /// Whether the row's address is proved. It is not after an operator linked a sign-in by hand,
     /// nor after an invite was accepted by a link that was shown instead of mailed.
     package var isAddressProved: Bool
-    /// `nil` unless the user is deleted.
+    /// When the user was deleted; `nil` if they are not.
     package var deletedAt: Timestamp?
     /// Whether the user was found by an earlier address, which may now belong to another person.
     package var isByFormerAddress = false
@@ -85,7 +85,7 @@ package struct KnownIdentity: Sendable {
     package var identityID: UUID
     /// The tenant of the user. One identity has at most one user in each tenant.
     package var tenantID: UUID
-    /// The user as stored, who may be deleted.
+    /// The user as stored; it may be a deleted one.
     package var user: UserFacts
     /// Whether only the tenant says that the identity belongs to that user. Then it counts only in
     /// that tenant.
@@ -94,7 +94,8 @@ package struct KnownIdentity: Sendable {
     package var hasThisSub: Bool
     /// Whether an operator linked the identity by hand; otherwise a rule did.
     package var isLinkedManually: Bool
-    /// A live invite to that user's own address, which may differ from the attempt's.
+    /// A valid invite to that user's own address, which may differ from the attempt's; `nil` if
+    /// there is none.
     package var invite: InviteFacts?
 
     /// The defaults describe an identity that a rule linked, without an invite.
@@ -160,7 +161,7 @@ package struct LinkGrant: Sendable, Equatable {
     package var userID: UUID
     /// The expiry, `lifetime` seconds after the operator granted it.
     package var expiresAt: Timestamp
-    /// `nil` if it has not been used; a grant works once.
+    /// When the grant was used, which is possible once; `nil` if it was not.
     package var usedAt: Timestamp?
 
     package init(id: UUID, userID: UUID, expiresAt: Timestamp, usedAt: Timestamp? = nil) {
@@ -194,7 +195,7 @@ package struct Reservation: Sendable, Equatable {
     /// The pool's `sub` of the user who signed up; `nil` until an event names it.
     package var sub: String?
 
-    /// `caller` is the nil UUID for the platform.
+    /// Creates the reservation; `caller` is the nil UUID for the platform.
     package init(
         caller: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil, joinLinkID: UUID? = nil,
         sub: String? = nil
@@ -221,17 +222,17 @@ package struct AskedTenant: Sendable, Equatable {
         case provider, client, caller, attempt, metadata, reservation
     }
     package var source: Source
-    /// `nil` if the named tenant does not exist.
+    /// The id of the named tenant; `nil` if it does not exist.
     package var tenantID: UUID?
 
-    /// `tenantID` is nil if the named tenant does not exist.
+    /// Creates the value; `tenantID` is nil if the named tenant does not exist.
     package init(_ source: Source, _ tenantID: UUID?) {
         self.source = source
         self.tenantID = tenantID
     }
 }
 
-/// The rows of one tenant about the attempt's address.
+/// A tenant, with what it has about the attempt's address.
 package struct TenantFacts: Sendable {
     package var id: UUID
     /// The tenant's status; a suspended or deleted tenant refuses everyone.
@@ -240,7 +241,8 @@ package struct TenantFacts: Sendable {
     package var policy: TenantPolicy
     /// The user with this address who is not deleted; `nil` if there is none.
     package var user: UserFacts?
-    /// The newest invite to this address that is neither accepted nor revoked.
+    /// The newest invite to this address that is neither accepted nor revoked, whether expired or
+    /// not.
     package var invite: InviteFacts?
     package var deleted: UserFacts?
     /// The verified domain that covers the address.

@@ -139,7 +139,7 @@ extension Provisioning {
                     invite(tenant, email, now, &$0)
                 })
         }
-        // An invite for a blocked address is not suggested.
+        // An invite is not suggested for an address that the tenant blocks.
         if tenant.policy.block(ofKey: email.key, domain: email.domain) == nil {
             edits.append(
                 edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })

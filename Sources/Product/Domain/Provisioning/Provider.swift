@@ -20,7 +20,7 @@ package struct Provider: Sendable, Equatable {
         /// The kind of provider that it is; `nil` if that is not configured (not mapped), and its
         /// identities then belong to the pool.
         package var kind: ProviderKind?
-        /// The issuer of its identities, used instead of the pool's; set if and only if `kind` is.
+        /// The issuer of its identities, used instead of the pool's; set if `kind` is set.
         package var issuer: String?
         /// The trust in its addresses; `nil` to use the pool's.
         package var emailTrust: EmailTrust?
@@ -42,9 +42,9 @@ package struct Provider: Sendable, Equatable {
 
     package var id: UUID
     package var tenantID: UUID?
-    /// The kind, which determines the default trust in addresses.
+    /// The kind of provider; it determines the default trust in addresses.
     package var kind: ProviderKind
-    /// The name for people at the console; no rule reads it.
+    /// The name that the console shows; no rule reads it.
     package var name: String
     /// The issuer; for a Cognito pool it is the pool's id.
     package var issuer: String

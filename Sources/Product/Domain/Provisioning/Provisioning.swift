@@ -123,8 +123,8 @@ struct Evaluation {
             var verdict = Verdict(.reserved)
             verdict.tenantID = tenant.id
             verdict.inviteID = invite
-            // An invite found by the address is not reserved: the token may belong to another
-            // invite.
+            // An invite that was found by the address is not reserved, because the token may be
+            // another invite's.
             let token = attempt.hasInviteToken ? facts.invite?.invite.id : nil
             let link = attempt.hasJoinToken ? facts.joinLink?.link.id : nil
             verdict.effects = [.reserve(tenant: tenant.id, invite: token, joinLink: link)]
@@ -154,7 +154,7 @@ struct Evaluation {
 /// A step of provisioning, in the order in which the steps run. Traces and the tables of
 /// `deploy/docs/decisions.md` refer to the rules by number.
 package enum Rule: String, Sendable, CaseIterable {
-    /// The limit of attempts, before any rule.
+    /// The rate limit of attempts, which is checked before any rule.
     case limit
     case provider
     case userName = "user_name"
@@ -216,7 +216,8 @@ extension Provisioning {
             rest.trace = verdict.trace
             return rest
         case .refused:
-            // A stranger gets the same text for every refusal.
+            // Any other refusal stays, also one whose real reason is hidden: a stranger gets the
+            // same text for every refusal.
             guard verdict.reason == .noTenant, verdict.publicReason == nil else { return verdict }
             var rest = Verdict(.deferred)
             rest.trace = verdict.trace

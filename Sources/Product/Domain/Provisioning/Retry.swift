@@ -8,7 +8,7 @@ package enum Retry {
 
     /// The parts of a recorded decision that are compared with a new run of the rules.
     package struct Recorded: Sendable, Equatable {
-        /// The outcome as recorded, before any later change of the user.
+        /// The outcome as it was recorded, whatever has happened to the user since.
         package var outcome: Outcome
         package var reason: Reason?
         /// The tenant; `nil` if none was found, or if the person still has to choose.

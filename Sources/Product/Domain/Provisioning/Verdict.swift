@@ -166,7 +166,7 @@ package struct TraceReference: Sendable, Hashable {
     /// The tenant that owns the row; `nil` for the platform.
     package var tenantID: UUID?
 
-    /// `tenant` is nil if the platform owns the row.
+    /// Creates the reference; `tenant` is nil if the platform owns the row.
     package init(_ kind: Kind, _ id: UUID, of tenant: UUID?) {
         self.kind = kind
         self.id = id
@@ -192,10 +192,10 @@ package struct TraceReference: Sendable, Hashable {
     }
 }
 
-/// The refusal as a stranger sees it: the same text for every reason.
+/// The refusal that a stranger gets: the same text for every reason.
 package enum PublicRefusal {
-    /// One short sentence without a full stop, because Cognito adds its own. `reference` is the
-    /// decision's short reference.
+    /// Returns the text: one short sentence without a full stop, because Cognito adds one.
+    /// `reference` is the decision's short reference.
     package static func text(reference: String) -> String {
         "Sign-up is not available for this account. Contact your administrator (ref \(reference))"
     }

@@ -63,7 +63,7 @@ package struct InactivityRule: Sendable, Equatable {
             return isPast(deleteDays, after: start, at: now)
                 && isPast(gap(.suspend, .delete), after: suspendedAt, at: now) ? .delete : nil
         }
-        // A warning from before the last use was about an earlier period without use.
+        // A warning counts only if the user was not active after it.
         let warnedAt = user.warnedAt.flatMap { $0 >= start ? $0 : nil }
         let isWarned = warnedAt != nil && (user.wasMailed || !mails)
         if isPast(suspendDays, after: start, at: now) {
@@ -113,7 +113,7 @@ package struct InactivityFacts: Sendable, Equatable {
     package var warnedAt: Timestamp?
     /// Whether the last warning could be mailed.
     package var wasMailed = false
-    /// When the rule suspended the user; `nil` if the user is active.
+    /// When the inactivity rule suspended the user; `nil` if the user is active.
     package var suspendedAt: Timestamp?
 
     package init(

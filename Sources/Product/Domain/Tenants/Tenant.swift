@@ -1,7 +1,7 @@
 import Glibc
 import Text
 
-/// The states of a tenant.
+/// The states that a tenant can have.
 package enum Tenant {
     package enum Status: String, Sendable, CaseIterable { case active, suspended, deleted }
 }
@@ -9,7 +9,7 @@ package enum Tenant {
 /// Whether a user may act, judged by the status of the tenant and of the user.
 package enum Standing: Sendable {
     case active, tenantSuspended, userSuspended
-    /// The tenant is deleted, or the user is pending or deleted.
+    /// May not act: the tenant is deleted, or the user is pending or deleted.
     case ended
 
     package init(tenant: Tenant.Status, user: User.Status) {

@@ -63,7 +63,7 @@ package struct TenantPolicy: Sendable, Equatable {
     /// The default role as rules give it; never admin.
     package var givenRole: UserRole { min(defaultRole, .manager) }
 
-    /// The role of a user who is admitted by this domain; never admin.
+    /// Returns the role of a user who is admitted by this domain; never admin.
     package func givenRole(by domain: TenantDomain) -> UserRole {
         min(domain.role ?? defaultRole, .manager)
     }

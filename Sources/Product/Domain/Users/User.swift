@@ -1,6 +1,6 @@
 import Text
 
-/// The states of one person's account in one tenant. A person in two tenants is two users.
+/// The states of a user: one person's account in one tenant. A person in two tenants has two users.
 package enum User {
     package enum Status: String, Sendable, CaseIterable {
         case pending, active, suspended, deleted

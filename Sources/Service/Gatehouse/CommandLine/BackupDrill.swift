@@ -68,7 +68,7 @@ struct BackupDrill {
         configuration.transactionsPerLoop = 1
         configuration.acquireTimeout = 5000
         configuration.statementTimeout = 0
-        // pg_dump works while the transaction of its snapshot is idle.
+        // No time limit: while pg_dump works, the transaction of its snapshot is idle.
         configuration.idleInTransactionTimeout = 0
         return Postgres(configuration: configuration, loops: [loop])
     }
@@ -413,7 +413,7 @@ struct TableContents: Equatable, Sendable {
         var contents: [String: TableContents] = [:]
         for table in tables {
             let name = try table.get(0, as: String.self)
-            // A sum does not depend on the order, which a restore changes.
+            // A sum is the same in any order of rows, and a restore changes the order.
             let answer = try await transaction.query(
                 """
                 SELECT count(*), coalesce(sum(

@@ -249,7 +249,7 @@ enum Reach {
         let descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
-        // Linux uses the send timeout as the limit of connect(2).
+        // The send timeout is set too, because Linux also applies it to connect(2).
         for option in [SO_SNDTIMEO, SO_RCVTIMEO] {
             setsockopt(
                 descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))

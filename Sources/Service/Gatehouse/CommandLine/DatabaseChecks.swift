@@ -16,9 +16,9 @@ struct DatabaseChecks: Sendable {
     var secrets: SecretKeys?
     /// The check of the number of connections; `nil` to skip it, as before a start.
     var connections: ConnectionCheck?
-    /// `nil` if no standby is set.
+    /// The check of the standby; `nil` if none is set.
     var standby: StandbyCheck?
-    /// `nil` if no workers are set.
+    /// The check of the workers; `nil` if none are set.
     var workers: WorkerCheck?
     var secondFactorDays: Int?
     /// The public URL with whose host passkeys are compared; `nil` to skip that check.
@@ -406,7 +406,7 @@ struct ConnectionCheck: Sendable {
     }
 }
 
-/// Which of this program's migrations the database has.
+/// Whether the database has the migrations of this program.
 enum SchemaState: Equatable {
     case none
     /// Some files were not applied; these are their names.

@@ -284,7 +284,7 @@ struct Supervisor {
         else { return nil }
         if first == UInt8(ascii: "@") { bytes[0] = 0 }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        // An abstract name consists of all bytes up to its length, so nothing may follow it.
+        // All bytes of an abstract name count, up to the given length, so none may follow the name.
         let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path).map { $0 + bytes.count }
         return length.map { (address, socklen_t($0)) }
     }

@@ -208,7 +208,7 @@ enum ContentType {
 /// The content codings (RFC 9110 §8.4.1) that this server supports, the one that compresses best
 /// first.
 enum ContentCoding: String, Sendable, CaseIterable {
-    /// RFC 7932.
+    /// Brotli, as in RFC 7932.
     case brotli = "br"
     case gzip
 

@@ -21,7 +21,7 @@ package struct ConsoleFiles: Sendable {
     private let worker = WorkerPool(threads: 1, queueLimit: 1)
 
     /// Reads every file below `directory`, which must contain `index.html` and `favicon.svg`.
-    /// Throws `ConsoleFilesError` with the path that is missing or not understood.
+    /// Throws `ConsoleFilesError` with the path of a file that is missing or has an unknown type.
     package init(directory: String) throws(ConsoleFilesError) {
         let files = try FileTree.read(directory).map(CommentLines.removed)
         var digest = ContentHash()
@@ -85,7 +85,7 @@ package struct ConsoleFiles: Sendable {
         }
     }
 
-    /// Whether `response` answers on this path.
+    /// Whether `response` returns a response for this path.
     package func serves(_ path: String) -> Bool { file(of: path) != nil }
 
     private enum Resource {
@@ -158,7 +158,7 @@ enum ConsolePaths {
     ]
     /// Pages of the platform that also have a page for each of their items.
     private static let things: Set<String> = ["keys", "origins", "decisions"]
-    /// The pages below a tenant.
+    /// The pages of a tenant, below `/console/t/<tenant>/`.
     static let sections: Set<String> = [
         "users", "requests", "invites", "policy", "domains", "keys", "origins", "clients",
         "decisions", "jobs", "audit", "settings",

@@ -1,7 +1,7 @@
 import HTTP
 
-/// A page that is built at start: compressed, with a strong ETag, under the console's content
-/// security policy.
+/// A page that is built at the start. It is compressed, has a strong ETag, and is served with the
+/// console's content security policy.
 package struct StaticPage: Sendable {
     private let asset: Asset
     private let styleDigest: String

@@ -153,7 +153,8 @@ struct ResponseCacheKey: Hashable, Sendable {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
         bytes.append(isTLS ? 1 : 0)
-        // The host selects the client, so the same path may be another endpoint.
+        // The host is part of the key, because it may select a client, whose contract has other
+        // endpoints at the same path.
         guard request.count("traceparent") == 0, body.isEmpty,
             request.add(["host", "x-forwarded-host"], to: &bytes)
         else { return nil }
@@ -196,7 +197,7 @@ protocol AskedFields {
     /// Whether the path may be one of our own pages.
     var mayBePage: Bool { get }
     func count(_ name: StaticString) -> Int
-    /// Appends path and query, then a NUL.
+    /// Appends the path and the query, then a zero byte.
     func addPath(to bytes: inout [UInt8])
     /// Appends a mark and the value of a field that appears at most once; nothing if the field is
     /// absent. The mark distinguishes an empty field from an absent one.

@@ -36,7 +36,7 @@ final class LoopLog: LogSink {
         part.bytes += line
     }
 
-    /// Returns when all earlier lines are written.
+    /// Waits until all earlier lines are written.
     func flush() async {
         for part in parts {
             await withUnsafeContinuation { (done: UnsafeContinuation<Void, Never>) in

@@ -3,7 +3,8 @@ import Runtime
 import Storage
 import Synchronization
 
-/// Runs a task periodically on one loop: the interval starts when the previous run ends.
+/// Runs a task periodically on one event loop. The interval is counted from the end of the previous
+/// run.
 final class PeriodicTask: Sendable {
     private let loop: EventLoop
     /// The seconds between the end of one run and the beginning of the next.
@@ -100,7 +101,7 @@ struct Housekeeping: Sendable {
     /// first fault that is not an outage of the database.
     func write() async throws {
         let fault = await database.writeCounted()
-        // If the count fails, the metric keeps its last value.
+        // If the mails cannot be counted, the metric keeps its last value.
         if let mails = try? await database.waitingMail() { metrics.mailWaits(mails) }
         if let fault { throw fault }
     }

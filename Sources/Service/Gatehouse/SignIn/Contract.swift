@@ -12,7 +12,7 @@ package struct Contract: Sendable {
     /// Header fields, in lower case, that the app's pages send in addition to those that every
     /// client may send.
     package var headers: [String] = []
-    /// The cookie that carries the token of the app's session, if it has one.
+    /// The name of the cookie with the token of the app's session; `nil` if the app uses none.
     package var cookie: String?
     /// The other cookies that the app sets.
     package var otherCookies: [String] = []

@@ -1,5 +1,5 @@
 extension Evaluation {
-    /// Rule 2: the following rules need an address.
+    /// Rule 2: refuses an attempt without a valid address, which the following rules need.
     mutating func address() -> Verdict? {
         switch attempt.address {
         case .missing where attempt.isAddressOpen:
@@ -26,8 +26,9 @@ extension Evaluation {
         else {
             return word
         }
-        // The acceptance page takes the token together with a password as proof for this one
-        // invite, however the link was delivered. Elsewhere only a mailed token proves the mailbox.
+        // At the page that accepts an invite, its token counts together with the new password, for
+        // this invite only, however the link was delivered. Elsewhere only a mailed token proves
+        // the mailbox.
         let proves = invite.delivery == .mail || attempt.trigger == .invitePage
         return proves ? max(word, .claim) : word
     }

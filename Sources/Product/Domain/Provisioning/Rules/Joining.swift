@@ -97,7 +97,7 @@ extension Evaluation {
         return create(.openTenant, tenant, role: policy.givenRole, source: .signUp, status: .active)
     }
 
-    /// Whether a person who requests this tenant may be admitted, or may wait for approval.
+    /// Whether a person may be admitted, or may wait for approval, just by requesting this tenant.
     func isOpenToAsking(_ tenant: TenantFacts) -> Bool {
         guard asked != nil else { return false }
         return tenant.policy.signUp == .open || tenant.policy.signUp == .approval

@@ -5,7 +5,7 @@ extension Evaluation {
     /// was requested or that rule 4 found. Without it, identities that only a tenant asserts do not
     /// count: any tenant could claim the identities of other tenants' people.
     mutating func knownIdentity(in only: TenantFacts?) -> Verdict? {
-        // The acceptance page proves a token and sets a password, but it is not a sign-in.
+        // At the page that accepts an invite, a person sets a password but does not sign in.
         guard attempt.trigger != .invitePage else {
             note(.knownIdentity, "not asked", attempt.trigger.rawValue)
             return nil

@@ -14,7 +14,7 @@ extension Evaluation {
         let wipes = row.hasUnprovedCredential && row.status != .active
         if wipes { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
         if let change { effects.append(change) }
-        // An identity that was proved for this row stays linked.
+        // The identity stays linked if it was proved for this user.
         let isLinked = mine.map { !wipes || $0.isLinkedManually } ?? false
         if !isLinked { effects.append(.linkIdentity(user: row.id)) }
         return succeed(
@@ -42,7 +42,8 @@ extension Evaluation {
             }
             effects.append(.removeUnreachableRow(user: row.id))
         }
-        // Removing a row also removes its identities.
+        // The removal above also removes that user's identities, so only an identity of another
+        // user is a conflict.
         if let mine = facts.known.first(where: {
             $0.tenantID == tenant.id && $0.user.status != .deleted
                 && $0.user.id != tenant.user?.id

@@ -6,7 +6,7 @@ import JSON
 import Storage
 import Text
 
-/// An access token with its session, as issued to an app.
+/// An access token as it is issued to an app, with its user and expiry.
 package struct IssuedToken: Sendable {
     package var text: String
     package var user: UserRow
@@ -46,7 +46,7 @@ extension ClientCall {
         return IssuedToken(text: text, user: row, expiresAt: end, seconds: seconds)
     }
 
-    /// Ends the session on every replica.
+    /// Ends the session, with effect on every replica.
     package func endSession(_ person: SignedIn) async throws {
         try await scope.change(by: actor(person.user)) {
             try await $0.endSessions(of: person.user, id: person.session.id)

@@ -64,7 +64,7 @@ enum DeepRecall {
     }
 }
 
-/// Exchanges a provider's token for one of ours.
+/// The exchange of a provider's token for an access token of ours.
 enum DeepRecallExchange {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/exchange/google") { call in

@@ -138,7 +138,7 @@ enum HostedGrant {
 struct PastedLink: Equatable {
     enum Kind: Equatable { case token, grant }
 
-    /// The page of the link; `nil` if only a code was pasted.
+    /// The path of the page to which the link leads; `nil` if only a code was pasted.
     var page: String?
     var kind: Kind?
     var code: String
@@ -147,7 +147,7 @@ struct PastedLink: Equatable {
     /// the code and percent-encoding are tolerated.
     init?(_ text: String) {
         var bytes = Array(text.utf8.prefix(4096))
-        // An address may be encoded once by the mail program and again by a redirect.
+        // A link may have been percent-encoded by the mail program and again by a redirect.
         for _ in 0..<3 { bytes = PercentEncoding.decode(bytes) ?? bytes }
         let plain = String(decoding: bytes, as: UTF8.self).unicodeScalars
         bytes = Array(String(plain.filter { !$0.properties.isWhitespace }).utf8)

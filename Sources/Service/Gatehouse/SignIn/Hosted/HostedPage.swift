@@ -12,7 +12,7 @@ struct HostedPage {
     private let title: String
     private var body = ""
     private var footer = ""
-    /// The tenant's colours.
+    /// The CSS with the tenant's colour; empty if it has none.
     private var colours = ""
 
     /// Creates a page of the server itself, without a tenant.

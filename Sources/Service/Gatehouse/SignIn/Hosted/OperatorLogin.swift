@@ -233,7 +233,7 @@ private struct OperatorAssertion: Sendable {
     /// When the person signed in at the provider, in seconds since 1970; `nil` if the provider does
     /// not say.
     var authenticatedAt: Int64?
-    /// Whether the provider asked for two factors.
+    /// Whether the provider said that the person used two factors.
     var isMultiFactor: Bool
     /// The console session that is to be stepped up; `nil` for a sign-in.
     var session: UUID?

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// Sign-in with a password, the first admin, and the end of a session.
+/// Sign-in with a password, creation of the first admin, and signing out.
 enum ImmichSignIn {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/login") { try await signIn($0) },

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `users/me`, with which the app also checks its session.
+/// The app's `users/me`: the user's own data. The app also calls it to check its session.
 enum ImmichUser {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/users/me") { call in

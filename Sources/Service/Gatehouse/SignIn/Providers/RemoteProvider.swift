@@ -197,7 +197,7 @@ extension RemoteProvider {
                 .elementsEqual(SignedUserInfo.mediaType.utf8)
         else { return try unrefused(json(of: answer), by: url) }
         do {
-            // Some providers end the token with a line break.
+            // Some providers send a line break after the token.
             let text = answer.body.reversed().drop { $0 == 0x0A || $0 == 0x0D }.reversed()
             return try await documents.claims(of: SignedUserInfo(Array(text)), from: party)
         } catch let fault as IDTokenFault {

@@ -152,7 +152,8 @@ extension ClientCall {
             throw SignInRefusal.locked(Int(database.secondsOfMinuteLeft))
         }
         let result = try await decide(person.attempt, event: nil, isDryRun: true)
-        // For an existing user, the token that comes with each request is the sign-in.
+        // Record a sign-in: these users have no other one than the token that comes with each
+        // request.
         if result.verdict.outcome == .existing { database.noteSignIn(result, by: person.attempt) }
         return result.publicView
     }
@@ -213,7 +214,7 @@ struct Credential: Sendable {
         else {
             return nil
         }
-        // A page of another site must not act with the cookie (Fetch Metadata).
+        // A page of another site must not use the cookie (Fetch Metadata).
         let site = request.first("sec-fetch-site")
         if let site, site != "same-origin", site != "none", request.first("origin") == nil {
             throw Problem.forbidden("The session cannot be used from other sites.")

@@ -23,12 +23,13 @@ package struct ProvedPerson: Sendable {
     package var hostedDomain: String?
     /// The client id of ours for which the provider issued the assertion.
     package var audience: String?
-    /// When the provider issued the assertion; `nil` if it was issued for this request.
+    /// The time of the assertion, by which it is refused if the user's sessions were ended since;
+    /// `nil` if it needs no such check.
     package var tokenTime: TokenTime?
     /// When the person signed in at the provider, in seconds since 1970; `nil` if the provider does
     /// not say.
     var authenticatedAt: Int64?
-    /// Whether the provider asked for two factors.
+    /// Whether the provider said that the person used two factors.
     var isMultiFactor = false
 
     /// Whether both are the same identity (provider and subject), whatever else the provider says.

@@ -111,7 +111,7 @@ extension SignInRefusal {
     /// less.
     var cause: String? { reason.map { Self.causeStart + $0 } }
 
-    /// The cause without the log's prefix.
+    /// The cause without the log's prefix; `nil` if the refusal has no further cause.
     var reason: String? {
         switch self {
         case .notProved(let reason): reason
