@@ -13,8 +13,8 @@ struct FirstStart: Sendable {
     var publicURL: String
     var logger: Logger
 
-    /// Prepares the database. `opensSetup` is false if another owner is created right after, so
-    /// that no link to the set-up page is logged.
+    /// Prepares the database for the first use. `opensSetup` is false if another owner is created
+    /// right after, so that no link to the set-up page is logged.
     func run(_ composition: Composition, opensSetup: Bool = true) async throws {
         let database = composition.application.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {

@@ -29,7 +29,7 @@ package struct APIKey: Sendable, Equatable {
 
     /// The secret that was current before the last rotation.
     package struct Previous: Sendable, Equatable {
-        /// The secret, which works until `until` in addition to the current one.
+        /// The previous secret. Until `until` it works in addition to the current one.
         package var secret: Secret
         /// The end of the grace period: at this time itself the secret no longer works.
         package var until: Timestamp

@@ -1,7 +1,7 @@
 /// The text of an API key: `gate_live_` or `gate_test_`, then base62 digits: 6 for the tenant's
 /// locator, 30 random ones, and 6 for a checksum.
 package struct APIKeySecret: Sendable, Equatable {
-    /// Live or test: the word after `gate_` in the key.
+    /// Whether a key is for live or for test use; the raw value follows `gate_` in the key.
     package enum Environment: String, Sendable, CaseIterable { case live, test }
 
     /// The locator in the keys that belong to the platform instead of a tenant.
@@ -12,7 +12,7 @@ package struct APIKeySecret: Sendable, Equatable {
 
     /// The whole secret. It is shown once, and never stored or logged.
     package let text: String
-    /// Live or test, as read from the start of the text.
+    /// Whether the key is for live or for test use, as the text says at its start.
     package let environment: Environment
     /// Six base62 digits by which the tenant is found.
     package let locator: String

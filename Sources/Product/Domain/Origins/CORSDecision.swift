@@ -3,7 +3,7 @@ package struct CORSDecision: Sendable, Equatable {
     package enum Rule: String, Sendable {
         /// The request has no `Origin`.
         case absent
-        /// The origin is the service's own: one of its pages.
+        /// The origin is one of the service's own, from which its pages come.
         case own
         case exact
         case wildcard

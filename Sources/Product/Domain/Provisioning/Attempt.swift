@@ -10,7 +10,7 @@ package struct Attempt: Sendable, Equatable {
         case nativeSignUp = "native_sign_up"
         /// A native user (the pool's own) whom an operator created in the vendor's console.
         case nativeAdminCreate = "native_admin_create"
-        /// The same native user after the vendor has proved the mailbox.
+        /// A native user, after the pool has proved that the mailbox is theirs.
         case nativeProved = "native_proved"
         /// A person set a password at the page that accepts an invite.
         case invitePage = "invite_page"

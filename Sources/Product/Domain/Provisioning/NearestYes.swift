@@ -2,7 +2,7 @@ import Text
 
 /// A single change that would make the rules admit an attempt that they refused.
 package struct NearestYes: Sendable, Equatable {
-    /// Raw values are the wire format's `change`.
+    /// What kind of change it is; raw values are the wire format's `change`.
     package enum Change: String, Sendable, CaseIterable {
         case invite, approve, relink
         case verifyDomain = "verify_domain"

@@ -7,8 +7,8 @@ import Postgres
 import Storage
 import Text
 
-/// What `gatehouse dev` creates at its first start for the first screen: an owner and the tenant
-/// `demo`.
+/// Creates what `gatehouse dev` shows at first: an owner and the tenant `demo`. This happens once,
+/// at the first start.
 package struct Demonstration: Sendable {
     private static let owner = "owner@gatehouse.test"
     private let database: Database

@@ -6,7 +6,7 @@ import Runtime
 import Synchronization
 import Text
 
-/// Where traces are sent, and how many are started.
+/// Where traces are sent, and the share of requests that is recorded.
 package struct TraceConfiguration: Sendable {
     /// The absolute URL, `http` or `https`, of a collector that accepts OTLP with JSON; mostly it
     /// ends in `/v1/traces`.

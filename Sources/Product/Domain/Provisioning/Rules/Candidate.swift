@@ -57,11 +57,11 @@ struct Candidate {
 
     /// What the tenant does with the person if the address is proved.
     enum Standing {
-        /// It admits the person, or lets them wait for approval.
+        /// The tenant admits the person, or lets them wait for approval.
         case admits
         /// The person has an account there with another sign-in, to which they may link this one.
         case linkable
-        /// It refuses, whatever the person does.
+        /// The tenant refuses, whatever the person does.
         case refuses
     }
 

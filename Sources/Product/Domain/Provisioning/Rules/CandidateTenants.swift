@@ -24,7 +24,8 @@ extension Evaluation {
         return settle(on: counted[0])
     }
 
-    /// Returns every tenant that knows the person, ordered by id.
+    /// Returns every tenant that rule 4 considers for this person, with what it has about them,
+    /// ordered by id.
     private func candidates() -> [Candidate] {
         let pool = asked.map { [$0] } ?? facts.tenants.values.filter { $0.status == .active }
         return pool.compactMap { tenant in

@@ -120,7 +120,8 @@ struct HostedCookie: Sendable {
     /// The cookie by which the return from a provider is accepted only from the browser that began
     /// the sign-in.
     static let state = HostedCookie(plainName: "gatehouse_sign_in")
-    /// The cookie of the same kind for an operator's sign-in to the console.
+    /// The cookie by which an operator's return from a provider is accepted only from the browser
+    /// that began the sign-in.
     static let `operator` = HostedCookie(plainName: "gatehouse_operator")
     static let held = HostedCookie(plainName: "gatehouse_held")
     /// The cookie that keeps a link grant while the browser is at the provider.

@@ -48,8 +48,8 @@ enum HostedSteps {
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
-    /// Returns a page that asks the person to prove the account: it has the same address, and only
-    /// its owner may add an identity to it.
+    /// Returns a page that asks the person to prove that the account with this address is theirs:
+    /// only its owner may add an identity to it.
     private static func askForProof(
         _ person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
@@ -82,7 +82,8 @@ enum HostedSteps {
         return try confirm(next, as: user.email, client)
     }
 
-    /// The same; `account` is how the page names the account.
+    /// Asks the person to confirm that the identity belongs to the account, which the page names
+    /// with the text `account`.
     static func confirm(
         _ next: PendingSignIn, as account: String, _ client: ClientCall
     ) throws -> Response {

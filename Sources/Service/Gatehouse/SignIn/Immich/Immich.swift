@@ -79,7 +79,7 @@ enum Immich {
         case .noProvider: bad("OAuth is not enabled")
         case .verifierMissing: bad("OAuth code verifier is missing")
         case .refused(.emailMissing, _): bad("OAuth profile does not have an email address")
-        // All of them have one text, so that it does not reveal whether an account exists.
+        // All these refusals have one text, so that it does not reveal whether an account exists.
         case .stateUnknown, .wrongVerifier, .notProved, .refused: bad("OAuth authentication failed")
         case .providerAway:
             Problem(
@@ -111,7 +111,8 @@ enum Immich {
         invalid(name, text: "\(name) \(fault)")
     }
 
-    /// The same with another text. `listed` replaces it in the list that older apps expect.
+    /// Returns 400 about this member with a text of its own. `listed` is the text in the list that
+    /// older apps expect.
     static func invalid(_ name: String, text: String, listed: String? = nil) -> Problem {
         let detail = listed.map { "[\(name)] \($0)" } ?? text
         return Problem(.invalidRequest, text, errors: [FieldError("/\(name)", .invalid, detail)])

@@ -41,7 +41,7 @@ enum ImmichSession {
         return answer
     }
 
-    /// Returns 200, which removes the cookies.
+    /// Returns the response (200) after the session has ended; it removes the cookies.
     static func ended(_ call: ClientCall) -> Response {
         var answer = Response.ok(
             .object([

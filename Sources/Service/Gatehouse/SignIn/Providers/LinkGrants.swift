@@ -4,14 +4,15 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Adds an identity that was just proved to the user for whom the link grant was made; returns
-    /// what became of it.
+    /// Adds an identity that was just proved to the user for whom the link grant was made, and
+    /// returns the result.
     func useLinkGrant(_ token: String, for person: ProvedPerson) async throws -> GrantUse {
         guard let hash = grantHash(token) else { return .unknown }
         return try await useLinkGrant(hash, for: person)
     }
 
-    /// The same, with the hash of the grant's token instead of the token.
+    /// Adds an identity that was just proved to the user of a link grant, which is named by the
+    /// hash of its token.
     func useLinkGrant(_ hash: [UInt8], for person: ProvedPerson) async throws -> GrantUse {
         try await useLinkGrant(
             hash,
@@ -21,7 +22,8 @@ extension ClientCall {
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    /// The same, for a person who was proved by a pool's id token.
+    /// Adds the identity of a person who was proved by a pool's id token to the user of the link
+    /// grant.
     func useLinkGrant(_ token: String, for person: BearerPerson) async throws -> GrantUse {
         guard let hash = grantHash(token) else { return .unknown }
         guard let identity = try await database.identity(of: person.attempt) else {

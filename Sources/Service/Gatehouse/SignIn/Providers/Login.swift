@@ -71,8 +71,8 @@ extension ClientCall {
     /// A hash of the client and of the address from which an app signs in.
     private var place: [UInt8] { Self.hash("stale\0\(client.name)\0\(request.remoteAddress)") }
 
-    /// The same without the rules: returns the person as the provider proved them, and how the
-    /// sign-in was begun.
+    /// Completes a sign-in without running the rules: returns the person as the provider proved
+    /// them, and how the sign-in was begun.
     func proveLogin(
         _ answer: LoginReturn
     ) async throws -> (person: ProvedPerson, begun: LoginState) {

@@ -77,7 +77,8 @@ struct RemoteProvider: Sendable {
         try await person(signed: text, nonce: nonce, isAccessToken: false)
     }
 
-    /// The same for a signed token; `isAccessToken` is true for an access token (RFC 9068).
+    /// Verifies a signed token with the provider's keys and returns its person. `isAccessToken` is
+    /// true for an access token (RFC 9068), false for an id token.
     func person(
         signed text: String, nonce: String?, isAccessToken: Bool
     ) async throws -> ProvedPerson {
@@ -113,8 +114,8 @@ struct RemoteProvider: Sendable {
         return answer
     }
 
-    /// The same, but a response with an `error` is returned too: a device polls until its user has
-    /// decided.
+    /// Calls the token endpoint once and returns its response, even one with an `error`: a device
+    /// polls until its user has decided.
     func tokenAnswer(_ form: [(String, String)]) async throws -> JSONValue {
         try await authenticated(form, at: try await endpoint(.token))
     }

@@ -84,7 +84,8 @@ extension ClientCall {
         }
     }
 
-    /// The same for an attempt that the core itself has proved, such as one by a password.
+    /// Runs the rules for an attempt that the core itself has proved, such as one by a password,
+    /// and returns the user.
     func admit(_ attempt: ProvisioningCall, event: String? = nil) async throws -> UserRow {
         var attempt = attempt
         attempt.tenant = tenant.id.description

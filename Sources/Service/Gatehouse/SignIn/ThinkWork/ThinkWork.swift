@@ -140,7 +140,7 @@ struct ThinkWorkUpstream: Sendable {
         case google
         /// Microsoft accounts of any kind; the endpoint is not that of a single directory.
         case microsoft
-        /// One directory of Microsoft Entra ID.
+        /// Microsoft accounts of a single directory (Microsoft Entra ID).
         case entra
 
         var brand: Brand { self == .google ? .google : .microsoft }
