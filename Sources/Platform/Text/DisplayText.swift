@@ -46,7 +46,7 @@ package enum DisplayText {
     }
 
     /// Whether everything in a name, a label or a note can be seen. It may contain nothing
-    /// deceptive. Invisible characters are allowed only if they shape a letter or an emoji beside
+    /// deceptive. Invisible characters are allowed only if they shape a character or an emoji beside
     /// them.
     package static func isName(_ text: String) -> Bool {
         if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return true }
@@ -111,7 +111,7 @@ package enum DisplayText {
     }
 
     /// Returns the text without white space and format characters (Unicode's White_Space and Cf) at
-    /// its ends, where nobody sees them. It works on scalars, because a Character may consist of a
+    /// its ends, where no one sees them. It works on scalars, because a Character may consist of a
     /// visible scalar and an invisible one after it.
     package static func stripped(_ text: String) -> String {
         if let first = text.utf8.first, let last = text.utf8.last, isVisible(first), isVisible(last)

@@ -43,7 +43,7 @@ package func hexDigit(_ byte: UInt8) -> UInt8? {
 package enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// Encodes in capital letters. Zero bits fill up the last letter.
+    /// Encodes in capital letters. Zero bits fill up the last one.
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         var held = 0

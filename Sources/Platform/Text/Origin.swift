@@ -306,7 +306,7 @@ package enum OriginFault: String, Error, Sendable, Equatable {
     case wildcardMisplaced
     case wildcardOfPublicSuffix
 
-    /// A sentence that tells the operator what is wrong.
+    /// A sentence for the operator that says what is wrong.
     package var reason: String {
         switch self {
         case .empty: "An origin is needed, such as https://app.example.com."

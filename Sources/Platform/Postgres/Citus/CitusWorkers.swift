@@ -32,7 +32,7 @@ package final class CitusWorkers: Sendable {
     }
 
     private struct State {
-        /// The shard of each tenant whose shard the coordinator has told.
+        /// The shard of each tenant, as far as the coordinator has named it.
         var shards: [UUID: Int64] = [:]
         /// The tenants whose shard the coordinator is being asked for.
         var asked: Set<UUID> = []

@@ -70,7 +70,7 @@ package struct APIKey: Sendable, Equatable {
     package var allowedOrigins: [String]
     package var ratePerMinute: Int?
     package var note: String?
-    /// The id of whoever created the key. It is not read back from storage; see
+    /// The id of the key's creator. It is not read back from storage; see
     /// `APIKeyRow.createdByID`.
     package var createdBy: UUID?
     package var createdAt: Timestamp

@@ -269,7 +269,7 @@ package enum PermissionTable {
         case .deleteUsers, .restoreUsers, .linkIdentities: [y, y, n, n, n, y, n, n]
         case .unlinkIdentities: [y, y, n, n, n, y, n, o]
         case .purgeUsers: [y, n, n, n, n, n, n, n]
-        // Whoever may revoke a key must also be able to find it.
+        // A caller who may revoke a key must also be able to find it.
         case .listKeys: [y, y, y, y, y, y, o, o]
         case .writeKeys: [y, y, y, n, n, y, o, o]
         case .revokeKeys: [y, y, y, y, n, y, o, o]

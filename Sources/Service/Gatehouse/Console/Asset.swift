@@ -166,7 +166,7 @@ enum AssetBytes {
     }
 }
 
-/// A 64-bit FNV-1a hash that identifies a version of our own files. Nobody gains from a collision,
+/// A 64-bit FNV-1a hash that identifies a version of our own files. No one gains from a collision,
 /// so it need not be cryptographic.
 struct ContentHash {
     private var state: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -164,7 +164,7 @@ package struct BegunLogin: Sendable {
     package var url: String
     package var state: String
     /// The secret for the browser's cookie if the sign-in is bound to the browser. It is in no URL,
-    /// so whoever learns the callback's URL cannot use it.
+    /// so a person who learns the callback's URL cannot use it.
     package var browser: String?
 }
 

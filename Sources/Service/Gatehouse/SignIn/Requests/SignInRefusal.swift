@@ -6,7 +6,7 @@ import JSON
 /// Why the core refuses a sign-in; each app shows its own text for it.
 package enum SignInRefusal: Error, Sendable, Equatable {
     /// The address is unknown, the password is wrong, no password is set, or the user is not
-    /// active. They are one case, so that no response tells them apart.
+    /// active. They are one case, so that no response distinguishes them.
     case wrongPassword
     /// There were too many attempts; the value is how many seconds to wait.
     case locked(Int)
