@@ -8,18 +8,19 @@ import {
 	sentRequests, tabOf, tabsHere, tenantHere, tenantOf, unknownSlugs, waitingIn
 } from "./lib/server.js"
 
-// The keys that work on every page. Their code is loaded with the first one that is pressed.
+// Keyboard shortcuts that work on every page. Their code is loaded when the first of them is pressed.
 
 let found
 const load = () => (found ??= import("./lib/palette.js"))
 /** @type {(options?: { tab?: string, text?: string }) => Promise<void>} */
 const palette = options => load().then(one => one.open(options))
-// One promise for all presses, so that two keys in a row act in their order.
+// All presses wait for the same load, so that two keys in a row act in the order in which they were pressed.
 /** @type {(key: string) => Promise<void>} */
 const press = key => load().then(one => one.press(key))
 
 /**
- * The Latin letter of a key. On a layout without Latin letters, it is the letter that other layouts have in this place.
+ * The Latin letter of a key. For a letter of another script, it is the one that a Latin layout has at the same
+ * position.
  * @type {(event: KeyboardEvent) => string}
  */
 function letterOf({ key, code, shiftKey }) {
@@ -32,7 +33,7 @@ addEventListener("keydown", event => {
 	if (document.body.classList.contains("bare")) return
 	const held = event.ctrlKey || event.metaKey
 	const key = letterOf(event)
-	// Load the palette's code before the K is pressed.
+	// Load the palette's code as soon as Ctrl or Cmd is held, even before K is pressed.
 	if (held) load()
 	if (held && key.toLowerCase() === "k") {
 		event.preventDefault()
@@ -51,7 +52,7 @@ addEventListener("keydown", event => {
 
 // The frame of every page: top bar, navigation, operator menu.
 
-// Created once the language is known.
+// The top bar and the navigation, created once the language is known.
 let top
 let nav
 const main = /** @type {HTMLElement} */ (document.querySelector("main"))
@@ -99,7 +100,8 @@ async function drawWaiting() {
 addEventListener("waiting-changed", drawWaiting)
 
 let drawn = 0
-// The tenant that the page is about. Another one can be chosen, and the same page is shown for it.
+// Draws the button that names the page's tenant. Pressing it lets the operator choose another tenant, for which the
+// same page is then opened.
 /** @type {(node: HTMLButtonElement, slug: string | null | undefined) => Promise<void>} */
 async function drawSwitch(node, slug) {
 	const mine = ++drawn
@@ -108,7 +110,8 @@ async function drawSwitch(node, slug) {
 	const tab = location.pathname.split("/")[4] ?? "users"
 	const one = await tenantOf(slug).catch(() => null)
 	if (mine !== drawn) return
-	// Store the tenant only once it is known to exist: the navigation of every page leads into it.
+	// Store the tenant only once it is known to exist: on every page, the navigation has links into the stored
+	// tenant.
 	if (one && slugOf(location.pathname) === slug) setPreference("tenant", one.slug)
 	replaceContent(node, icon("building"), userText(one?.name ?? slug), !ownTenant() && icon("down"))
 	node.disabled = Boolean(ownTenant())
@@ -117,8 +120,8 @@ async function drawSwitch(node, slug) {
 
 let drawMenu
 function drawTop() {
-	// The menu's code is loaded when it is first opened. Later the menu is drawn before it is shown, so that no press
-	// is lost on content that is being replaced.
+	// The menu's code is loaded when the menu is first opened. From then on, the menu is drawn before it is shown: a
+	// press on content that is just being replaced would be lost.
 	const menu = h("div.menu", { popover: "auto", onbeforetoggle: async ({ newState }) => {
 		if (newState !== "open") return
 		drawMenu ??= (await import("./lib/palette.js")).draw
@@ -143,7 +146,7 @@ function drawTop() {
 }
 
 let leaving = false
-// Signs in again and comes back to this page. The refused request is not repeated.
+// When the session is over, signs in again and comes back to this page. The refused request is not repeated.
 addEventListener("session-over", () => {
 	if (leaving || !/^\/console(?!\/sign-in)/.test(location.pathname)) return
 	leaving = true
@@ -152,9 +155,13 @@ addEventListener("session-over", () => {
 	leaveFor(`/console/sign-in${queryString({ next: location.pathname + queryString(again) })}`)
 })
 
-// Acts that are refused at the same time wait for one proof.
+// The proof of presence that the operator is being asked for; null if there is none. Acts that are refused at the
+// same time share it.
 let proof = null
-/** An act that is hard to take back needs a recent proof of presence; after the proof it is done. */
+/**
+ * Asks the operator for a proof of presence when the server refuses an act for lack of a recent one. After the proof,
+ * the refused request is sent again.
+ */
 addEventListener("step-up", event => {
 	const { resolve, ...problem } = event.detail
 	event.preventDefault()
@@ -173,7 +180,7 @@ function drawOffline() {
 for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
 
 /**
- * Prepares the frame around the page; returns false if no one is signed in.
+ * Prepares the frame around the page. Returns false if nobody is signed in.
  * @type {(route: Route | null) => Promise<boolean>}
  */
 async function frame(route) {
@@ -197,26 +204,29 @@ async function frame(route) {
 	return true
 }
 
-// One place manages the focus. The element that has it may be removed, hidden or disabled by the very act that it
-// started. The browser then leaves the focus on the body, where a screen reader starts again from the top.
+// The focus, for all pages. An act may remove, hide or disable the very element that has the focus. The browser then
+// leaves the focus on the body, where a screen reader starts again from the top; so it is moved to a place near the
+// element.
 
 const TAKES = "a[href], button, input, select, textarea, summary, [tabindex='0']"
-/** Elements that get the focus only by chance. From them the focus is returned to where it was before. */
+/**
+ * Elements too large to count as near a lost focus: from them, the focus would start again at the top of the page.
+ */
 const TOO_WIDE = "html, body, main, main > *, toast-stack"
-/** How many places are remembered. */
+/** How many of the last focused elements are remembered. */
 const PLACES = 8
-/** What is disabled for longer than this, in milliseconds, is not just waiting for an answer. */
+/** Time in milliseconds. An element that is disabled for longer is not just waiting for the answer to its request. */
 const A_WHILE = 2000
 
 /**
- * Where the focus was: the element that had it, its name and its tag, and the elements above it, which a removed node
- * no longer knows. Removed elements are not kept in memory: a field of a dialog may hold a secret. `since` is when it
- * was first seen disabled.
+ * A remembered place of the focus: the focused element, its name and tag, and the elements above it, which it no
+ * longer has once it is removed. The references are weak, since a removed field may hold a secret. `since` is when
+ * the element was first seen disabled.
  * @typedef {{ held: WeakRef<HTMLElement>, id?: string }} Held
  * @typedef {{ name: Nothing | string, tag: string, above: Held[], since?: number } & Held} LastPlace
  */
 
-/** Newest first. */
+/** The remembered places, newest first. */
 let places = /** @type {LastPlace[]} */ ([])
 
 /** @type {(node: HTMLElement) => Nothing | string} */
@@ -234,7 +244,7 @@ function remember(node) {
 }
 
 /**
- * Whether nothing has the focus, or an element that cannot keep it: the browser takes it away a little later.
+ * Whether no element has the focus, or one that cannot keep it, so that the browser takes it away a little later.
  * @type {(node: Element | null | undefined) => boolean}
  */
 const isLost = node =>
@@ -257,14 +267,15 @@ function give(node, preventScroll = true) {
 const isThere = node => Boolean(node?.isConnected)
 
 /**
- * The element with the name of a place that is gone, because it was drawn anew.
+ * The element that took the place of a removed one when its part of the page was redrawn: it has the same tag and
+ * name.
  * @type {(place: LastPlace, around: HTMLElement) => HTMLElement | null | undefined}
  */
 const twinOf = ({ held, name, tag }, around) =>
 	(!name || isThere(held.deref()) ? null : [...around.querySelectorAll(tag)].find(one => nameOf(one) === name))
 
 /**
- * An element above a place, as it is now: a row that was drawn anew is found by its id.
+ * An element that was above a remembered one, in its present form: a row that was redrawn is found by its id.
  * @type {(one: Held) => HTMLElement | null | undefined}
  */
 function asItIs({ held, id }) {
@@ -273,7 +284,7 @@ function asItIs({ held, id }) {
 }
 
 /**
- * The elements above a place that are still there, nearest first.
+ * The elements that were above a remembered one and are still on the page, nearest first.
  * @type {(place: LastPlace) => HTMLElement[]}
  */
 const leftAbove = ({ above }) => above.map(asItIs)
@@ -284,8 +295,8 @@ const giveFirst = around =>
 	[...around.querySelectorAll(TAKES)].some(one => give(one, false)) || give(around, false)
 
 /**
- * Focuses something within an element around a place: where the focus was last, or else near there, or else what comes
- * first.
+ * Focuses something inside `around`: an element that had the focus before; or else something near such an element; or
+ * else the first element that can take the focus. Returns whether it could.
  */
 const giveWithin = around =>
 	places.some(place => (around.contains(place.held.deref() ?? null) && give(place.held.deref()))
@@ -296,7 +307,7 @@ const giveWithin = around =>
 const giveNear = place => give(place.held.deref()) || leftAbove(place).some(giveWithin)
 
 /**
- * Whether the last place is only disabled while its request is under way.
+ * Whether the last focused element is disabled only while its request is under way.
  * @type {(last: LastPlace) => boolean}
  */
 function isWaiting(last) {
@@ -317,7 +328,9 @@ function check() {
 }
 
 let isAsked = false
-/** The browser takes the focus away only after the frame in which its element went. */
+/**
+ * Checks the focus a little later: the browser takes it away only after the frame in which the element was removed.
+ */
 function ask() {
 	if (isAsked) return
 	isAsked = true
@@ -325,8 +338,8 @@ function ask() {
 }
 
 addEventListener("focusin", ({ target }) => remember(/** @type {HTMLElement} */ (target)))
-// A press beside everything that takes the focus gives the focus up, so nothing is restored. Some browsers do not focus
-// a button that is pressed.
+// After a press outside of all that can take the focus, nothing is restored: the person gave the focus up. A pressed
+// button is remembered here, because some browsers do not focus it.
 addEventListener("pointerdown", ({ target }) => {
 	const one = /** @type {Element} */ (target).closest(`${TAKES}, label, dialog`)
 	if (!one) places = []
@@ -340,7 +353,7 @@ new MutationObserver(ask).observe(document.body, {
 // The frame around each page of a tenant.
 
 /**
- * The module of a page.
+ * The file name of a page's module, relative to Public/pages and without its extension.
  * @type {(route: Route) => string}
  */
 function fileOf({ page, params: { tab, id } }) {
@@ -352,7 +365,7 @@ function fileOf({ page, params: { tab, id } }) {
 /** @type {(page: Page, draw: (page: TenantPage) => unknown) => Promise<unknown>} */
 async function tenant(page, draw) {
 	const { slug, tab, id } = page.params
-	// The platform's own keys and origins use the pages of a tenant's.
+	// The platform's own keys and origins are shown by the same pages as those of a tenant.
 	if (!slug) return draw({ ...page, path: "", base: "/console", id, again: redraw })
 	const { tab: known, text: name } = tabOf(tab)
 	const one = await tenantOf(slug).catch(error => {
@@ -376,8 +389,8 @@ async function tenant(page, draw) {
 	const isWell = one.status === "active"
 	append(page.body, [
 		title, isWell ? null : (await import("./lib/seldom.js")).banner(one, again),
-		// Shown in a small window; otherwise the navigation has these links. A page that may not be read is left out: a
-		// link to it says why.
+		// Shown only in a small window, where the navigation has no room for these links. Pages that the operator may
+		// not read have no link here; opened by their address, they say why.
 		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(({ tab, text }) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
 		section,
@@ -389,7 +402,7 @@ async function tenant(page, draw) {
 	})
 }
 
-/** A tenant that does not exist is not stored: the navigation would lead into it from every page. */
+/** Forgets a tenant that does not exist, since every page's navigation would lead into it; returns the error. */
 function noTenant(slug, error) {
 	if (error.status !== 404) return error
 	unknownSlugs.add(slug)
@@ -398,7 +411,8 @@ function noTenant(slug, error) {
 	return error
 }
 
-// One shell answers every path. This finds the page of an address, draws it, and asks before an edited one is left.
+// The router. The server answers every path with the same HTML; this finds the page of an address, draws it, and asks
+// before a page with unsaved changes is left.
 
 const ROUTES = [
 	{ path: /^\/(invite|join|reset|email|not-me|console\/(setup|sign-in))$/, page: "outside" },
@@ -406,7 +420,7 @@ const ROUTES = [
 	{ path: /^\/console\/(?<tab>keys|origins)(\/(?<id>[^/]+))?$/, page: "platform" },
 	{ path: /^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, page: "tenant" },
 	{ path: /^\/console\/decisions(\/(?<id>[^/]+))?$/, page: "decisions" },
-	// The page has the name of its path.
+	// Each of these pages is named like its path.
 	{ path: /^\/console\/(?<page>tenants|people|simulator|audit|operators|providers|me)$/ },
 ]
 
@@ -421,7 +435,8 @@ function match(path) {
 	return null
 }
 
-// The first page leaves the focus before the skip link, unless it was loaded because of a choice on the page before.
+// Whether to leave the focus at the start of the document, before the skip link: so it is for the first page, unless
+// a choice on the page before loaded it.
 let first = !sessionStorage.getItem("chosen")
 sessionStorage.removeItem("chosen")
 
@@ -438,7 +453,7 @@ async function drawPage() {
 	view.mayLeave = false
 	const route = match(location.pathname)
 	sentRequests.length = 0
-	// A dialog belongs to its page, except one whose secret would be lost.
+	// Close the dialogs of the page before, except one with a secret that would be lost.
 	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
 	// The page's code and its tenant are loaded while the frame asks who is signed in.
 	const code = route && import(`./pages/${fileOf(route)}.js`)
@@ -468,7 +483,7 @@ async function drawPage() {
 		)
 	} catch (error) {
 		if (error.name === "AbortError") return
-		// A page of an older version no longer exists once the server has a newer version.
+		// Once the server has a newer version, the modules of the older version no longer exist.
 		const isUnloaded = error instanceof TypeError && /import/i.test(error.message)
 		const isThere = isUnloaded && await isServerThere()
 		if (mine !== view.current) return
@@ -476,7 +491,7 @@ async function drawPage() {
 		showState(body, "error", isThere
 			? { title: "There is a new version of this page", again: () => location.reload() }
 			: { error: isUnloaded ? notLoaded(error) : error, again: isUnloaded ? loadAnew : drawPage, link })
-		// A module that could not be loaded is never requested again by the same page.
+		// A browser never requests a module again that it failed to load: reload the page once the server answers.
 		if (isUnloaded && !isThere) comeBack(stop.signal)
 	} finally {
 		clearTimeout(slow)
@@ -492,7 +507,7 @@ async function drawPage() {
 		document.title = `${title} · Gatehouse`
 		if (route && route.page !== "outside") rememberPlace(title)
 	}
-	// An open menu keeps the focus.
+	// An open menu that has the focus keeps it.
 	const isHeld = first || document.querySelector(":popover-open:focus-within");
 	(main.querySelector("[autofocus]") ?? (isHeld ? null : heading))?.focus({ preventScroll: true })
 	first = false
@@ -507,7 +522,7 @@ const notLoaded = error => Object.assign(error, {
 
 const loadAnew = async () => await isServerThere() && location.reload()
 
-/** How often, in milliseconds, a server that is away is asked. */
+/** Milliseconds between two checks whether the server answers again. */
 const PACE = 3000
 /** Reloads the page once the server answers. */
 function comeBack(signal) {
@@ -521,7 +536,8 @@ if (window.navigation) {
 	navigation.addEventListener("navigate", event => {
 		const to = new URL(event.destination.url)
 		const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
-		// A reload replaces the page as a whole: for another language, or for a newer version.
+		// A reload, for another language or a newer version, has to replace the whole page, so the router leaves it
+		// alone.
 		const isOther = event.hashChange || event.downloadRequest !== null || event.navigationType === "reload"
 		if (view.isQuiet || !event.canIntercept || isOther || !ours) return
 		const samePage = to.pathname === view.current?.path ? view.current.update : null

@@ -1,4 +1,4 @@
-// Classic and blocking: theme, density and language are set before the first paint.
+// A classic script that blocks rendering: it sets theme, density and language before the first paint.
 let ui = {}
 try {
 	ui = JSON.parse(localStorage.getItem("ui") || "{}")
@@ -7,10 +7,11 @@ try {
 	}
 	if (ui.dir) document.documentElement.dir = ui.dir
 } catch {
-	// Storage may be switched off; the defaults apply then.
+	// Storage may be switched off: then the defaults apply.
 }
-// The first of the browser's languages that the console speaks, unless another one was chosen in the menu. The browser
-// sends the same list as Accept-Language. The catalogue is loaded while the frame is read.
+// The language: the one chosen in the menu, or else the first of the browser's languages in which the console exists,
+// or else English. The browser sends the same list as Accept-Language. The catalogue is loaded while the rest of the
+// page is read.
 const LANGUAGES = ["en", "de"]
 const lang = ui.lang ?? navigator.languages.map(one => one.slice(0, 2)).find(one => LANGUAGES.includes(one)) ?? "en"
 if (lang !== "en") {

@@ -2,7 +2,7 @@
 import { ZONE, dataTable, dayOf, formatDay, formatNumber, h, replaceContent, svgNode, t } from "./core.js"
 
 /**
- * Stacked bars with a sentence, and the same data as a table.
+ * A figure of stacked bars, with a sentence that sums them up, and the same data as a table.
  * @param {string} title
  * @param {({ at: string | number } & Record<string, any>)[]} points
  * @param {{ look: string, member: string, label: string }[]} series from the bottom: the members of the points
@@ -47,11 +47,12 @@ export function bars(title, points, series, style, sentence) {
 // Bars over which a part of their period is selected.
 
 /**
- * A period, as times; an empty one has no end.
+ * A period between two times. An empty time means that there is no limit on that side.
  * @typedef {{ since: string, until: string }} Period
  */
 /**
- * Draws `points`, the last of which ends at `until`; `figure` and `style` are those of `bars`.
+ * Bars of which some can be selected. `draw` shows `figure`, which `bars` made of `points` with the same `style`; the
+ * last bar ends at `until`.
  * @typedef {object} Narrowing
  * @property {HTMLElement} node
  * @property {(points: { at: string | number, count: number }[], until: string | number, figure: HTMLElement,
@@ -59,12 +60,12 @@ export function bars(title, points, series, style, sentence) {
  */
 
 /**
- * A pointer is dragged over the bars. On the keyboard the arrow keys go from bar to bar, with Shift they select
- * several, and Enter calls `change({since, until})`. `label` says what the bars are, for people who do not see them.
+ * Bars in which a period is selected: by dragging a pointer, or by the arrow keys (with Shift for several bars) and
+ * Enter. Then it calls `change({since, until})`. `label` says what the bars are, for people who do not see them.
  * @type {(change: (period: Period) => unknown, label: Sentence) => Narrowing}
  */
 export function narrowing(change, label) {
-	// The bars, and where the last one ends.
+	// The points of the bars, and after them the time at which the last bar ends.
 	let all = []
 	let [anchor, head] = [-1, -1]
 	let style
@@ -88,13 +89,16 @@ export function narrowing(change, label) {
 		return within(Math.floor((clientX - left) / width * (all.length - 1)))
 	}
 
-	/** Selects from one bar to another; none for -1. Returns the first, and where the last ends. */
+	/**
+	 * Marks the bars between two indexes as selected; -1 and -1 select none. Returns the first index and the one
+	 * after the last.
+	 */
 	function mark(...both) {
 		[anchor, head] = both
 		const [first, end] = [Math.min(...both), Math.max(...both) + 1]
 		const isIn = at => at >= first && at < end
 		const drawn = field.querySelectorAll("rect")
-		// A bar may consist of several parts.
+		// A bar may be drawn as several rectangles.
 		const parts = drawn.length / (all.length - 1)
 		drawn.forEach((bar, at) => bar.classList.toggle("chosen", isIn(Math.floor(at / parts))))
 		const count = all.reduce((sum, one, at) => sum + (isIn(at) ? one.count : 0), 0)
@@ -121,12 +125,12 @@ export function narrowing(change, label) {
 
 	/** @type {Narrowing["draw"]} */
 	function draw(points, until, figure, ofTimes) {
-		// Keep a selection that is being made.
+		// Do not redraw the bars while a selection is being made.
 		if (anchor >= 0) return
 		all = [...points, { at: until }]
 		style = ofTimes
 		replaceContent(field, figure.firstChild)
-		// Without bars there is nothing to slide along.
+		// The role of a slider is set only now: without bars there is nothing to slide along.
 		Object.assign(field, {
 			tabIndex: 0, role: "slider", ariaLabel: label, ariaValueMin: 0, ariaValueMax: points.length,
 		})
@@ -138,12 +142,12 @@ export function narrowing(change, label) {
 
 // The period of a page, chosen once for everything that it shows: `since` and `until` in the address.
 
-/** The start of a time's day in the reader's zone, and this many days later. */
+/** The start, in the reader's zone, of the day that is `days` after the day of `time`. */
 const midnight = (time, days = 0) => {
 	const one = new Date(time)
 	return new Date(one.getFullYear(), one.getMonth(), one.getDate() + days)
 }
-/** The common periods: days are those of the reader, and today is one of the seven. */
+/** The periods that are offered by name. A day is one in the reader's zone, and the last 7 days include today. */
 const presets = () => {
 	const ago = days => midnight(Date.now(), -days)
 	return [
@@ -155,8 +159,9 @@ const presets = () => {
 	]
 }
 /**
- * One control for a period: common ones by name, or two days in the reader's zone. `any` is the name of no period, if
- * that may be chosen. It calls `change({since, until})`; `read(query)` shows what the address says.
+ * A control that chooses a period, by name or by its first and last day in the reader's zone, and calls
+ * `change({since, until})`. `any` is the text of the choice without limits, if that is offered. `read(query)` shows
+ * the period of an address.
  * @param {(period: Partial<Period>) => unknown} change
  * @param {string} any
  * @returns {{ node: HTMLElement, read: (query: Partial<Period>) => void }}
@@ -167,7 +172,7 @@ export function period(change, any = "") {
 		if (choice.value === "own") return
 		change({ since: since?.toISOString() ?? "", until: until?.toISOString() ?? "" })
 	} })
-	// The last day counts as a whole.
+	// The period includes the whole last day: it ends at the midnight after it.
 	const day = (label, name, more) => h("input", {
 		type: "date", "aria-label": label, max: dayOf(Date.now()),
 		onchange: ({ target: { value } }) =>
@@ -197,7 +202,8 @@ export function period(change, any = "") {
 // How a list's rows are spread over its period. Dragging over a part of it narrows the list.
 
 /**
- * What a list by time has besides.
+ * What is added to a list by time: the control of its period, a function that shows the period of an address there,
+ * the bars, and the query parameters that request their data.
  * @typedef {object} OverTime
  * @property {HTMLElement} choice
  * @property {(query: Record<string, string>) => void} read
@@ -207,7 +213,7 @@ export function period(change, any = "") {
  */
 
 /**
- * For a `list` by time: the control of its period, the bars, and the query parameters for them.
+ * Makes what is added to a `list` by time; `change(period)` is called when another period is chosen.
  * @type {(change: (period: Partial<Period>) => unknown) => OverTime}
  */
 export function overTime(change) {
@@ -219,7 +225,7 @@ export function overTime(change) {
 /** Bars that narrow the list's period; `draw(data)` shows a list's histogram. */
 function histogram(change) {
 	const { node, draw } = narrowing(change, t`Rows by time`)
-	// Its space is reserved while the list is requested.
+	// Reserve the space of the bars while the list is requested.
 	node.classList.add("spread")
 
 	function show(data) {
@@ -232,7 +238,7 @@ function histogram(change) {
 		const series = [{ look: "in", member: "count", label: "Rows" }]
 		const figure = bars("Rows by time", points, series, style, ([count]) =>
 			t`${count} in this period; a bar shows at most 1,000. Times are in your zone, ${ZONE}.`)
-		// The list itself serves as the table.
+		// The list itself serves as the table, so the figure's own is removed.
 		figure.lastChild?.remove()
 		draw(points, data.until, figure, style)
 	}

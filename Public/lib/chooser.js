@@ -1,17 +1,17 @@
-// What can be done to rows that are selected together.
+// The toolbar with what can be done to rows that are selected together.
 import { button, countWords, goTo, h, replaceContent, slugOf, t, translate } from "./core.js"
 import { api } from "./server.js"
 import { toast, undoable } from "./dialogs.js"
 import { confirm } from "./form.js"
 
-/** The most rows of one selection. */
+/** The highest number of rows in one selection. */
 const MOST = 10_000
-/** For more than this, the number must be typed before they are changed. */
+/** Before more rows than this are changed, the operator must type their number. */
 const WIDE = 100
 
 /**
- * Something that can be done to selected rows: `verb` with `more` is one request for all of them, `run` is called for
- * each, and `all` gets all of them.
+ * An act on selected rows, in one of three ways: `verb` with `more` is one request for all rows; `run` is called for
+ * each row; `all` is called once with all rows.
  * @template Item
  * @typedef {object} BulkAct
  * @property {string} text
@@ -40,7 +40,7 @@ const WIDE = 100
  */
 
 /**
- * Fills the bar `node` with what can be done to the selected `items`.
+ * Fills the toolbar `node` with the acts that fit the selected `items`; `said` is the text before them.
  * @param {HTMLElement} node
  * @param {any[]} items
  * @param {Selection} spec
@@ -63,7 +63,7 @@ async function takeAll(node, spec) {
 	replaceContent(node, wait)
 	try {
 		const items = await spec.all(MOST)
-		// Other rows may have been selected meanwhile: then the bar is about those.
+		// If other rows were selected meanwhile, the toolbar is about those and is left as it is.
 		if (wait.isConnected) offer(
 			node, items, { ...spec, isMore: false },
 			t`All ${countWords(items.length, spec.noun.one, spec.noun.many)} that match are selected`,
@@ -74,10 +74,13 @@ async function takeAll(node, spec) {
 	}
 }
 
-/** For each bar, the work that was last begun there. */
+/** For each toolbar, the promise of the work that was begun there last. */
 const begun = new WeakMap()
 
-/** While `work` goes on, the bar begins nothing else and shows the progress; an undo meanwhile waits for its end. */
+/**
+ * Does `work` and marks the toolbar as busy, so that it begins no other act. An undo that is asked for meanwhile
+ * starts only when `work` has ended.
+ */
 async function atWork(node, work) {
 	const mine = (begun.get(node) ?? Promise.resolve()).then(work, work)
 	begun.set(node, mine)
@@ -94,7 +97,7 @@ function ask(node, one, items, spec) {
 	const act = t`${translate(one.text)} ${countWords(items.length, spec.noun.one, spec.noun.many)}`
 	const go = () => run(node, one, items, spec)
 	if (!one.asks) return go()
-	// The dialog closes at once, and the bar shows the progress.
+	// Nothing waits for the act: the dialog closes at once, and the toolbar shows the progress.
 	const later = async () => void go()
 	return confirm({
 		title: t`${act}?`, text: one.asks, act, type: items.length > WIDE ? String(items.length) : null, run: later,
@@ -113,7 +116,7 @@ async function run(node, one, items, spec) {
 	return spec.reload()
 }
 
-/** One call for all. For more than a hundred, the server creates a job, which has a page of its own. */
+/** Sends one request for all rows. For more than a hundred, the server creates a job, which has a page of its own. */
 async function together({ verb: action, more }, items, { path, named }) {
 	try {
 		const answer = await api(`${path}/actions`, { body: { action, ids: items.map(one => one.id), ...more } })
@@ -135,10 +138,12 @@ async function takeBack(node, one, items, spec) {
 	return spec.reload()
 }
 
-/** How many calls run at once. */
+/** How many calls of `run` are under way at the same time. */
 const AT_ONCE = 4
 
-/** Runs a few calls at once and shows the progress; it can be stopped between two. */
+/**
+ * Calls `run` for each row, a few at a time, and shows the progress. After a press on Stop, no further call begins.
+ */
 async function forEach(node, items, run, { named }) {
 	/** @type {{ done: any[], failed: string[] }} */
 	const result = { done: [], failed: [] }

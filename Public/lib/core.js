@@ -1,8 +1,8 @@
-// What every page is made of.
+// The basics of every page: texts, elements, times and addresses.
 
-// Words, numbers and plurals in the reader's language. The English text is the key of a language's catalogue, with {}
-// for each value; see Public/lang.
-/** A text that must not be translated again: it was already, or it is data. */
+// Words, numbers and plurals in the reader's language. In a language's catalogue, the key of a text is the English
+// text, with {} in place of each value; see Public/lang.
+/** A text that `translate` leaves as it is: it is already translated, or it is data. */
 class Translated extends String {}
 
 /** @type {Record<string, any>} */
@@ -13,7 +13,8 @@ export const setCatalogue = to => (catalogue = to)
 export const translate = text => (text instanceof Translated || text == null ? text
 	: new Translated(catalogue[text] ?? text))
 /**
- * A sentence that holds values: t`${name} is suspended`. A translation may use them in another order: {2} … {1}.
+ * Translates a sentence with values: t`${name} is suspended`. A translation that needs the values in another order
+ * numbers them: {2} … {1}.
  * @type {(parts: TemplateStringsArray, ...values: any[]) => Translated}
  */
 export const t = (parts, ...values) => {
@@ -23,7 +24,8 @@ export const t = (parts, ...values) => {
 	))
 }
 /**
- * Translates what the server says in English: by the sentence itself, or else by its code. `kind` is "code" or "field".
+ * Translates an English text of the server: by the text itself, or else by its `code`, or else not at all. `kind` is
+ * "code" or "field".
  * @type {(text: string, kind: "code" | "field", code?: string) => string}
  */
 export const translateAnswer = (text, kind, code) => catalogue[text] ?? catalogue[`${kind} ${code}`] ?? text
@@ -43,14 +45,14 @@ export const countWords = (value, one, many) => {
 	return new Translated(`${formatNumber(value)} ${forms[category] ?? forms.other}`)
 }
 /**
- * A list's `total`; one that is not exact is a lower bound.
+ * The `total` of a list in words. A total that is not exact is given as a lower bound.
  * @type {(value: Total | null | undefined, one: string, many: string) => Translated | null | undefined}
  */
 export const countTotal = (value, one, many) =>
 	value && (value.exact ? countWords(value.value, one, many) : t`at least ${countWords(value.value, one, many)}`)
 
 /**
- * The kinds of providers by code, and names that are not spelled like their codes.
+ * The names of the kinds of providers, by code.
  * @type {Record<string, string>}
  */
 const PROVIDERS = {
@@ -60,7 +62,7 @@ const PROVIDERS = {
 const NAMES = { ...PROVIDERS, api_key: "API key", cors_origin: "CORS origin", id: "Id", ip: "IP" }
 
 /**
- * `invite_only` → "Invite only", `github` → "GitHub"
+ * A code in words: `invite_only` → "Invite only", `github` → "GitHub"
  * @type {(code: string | null | undefined) => Translated}
  */
 export function words(code) {
@@ -68,7 +70,7 @@ export function words(code) {
 	return translate(text.charAt(0).toUpperCase() + text.slice(1))
 }
 /**
- * `api_key.created` → "API key created"
+ * The code of an audit action in words: `api_key.created` → "API key created"
  * @type {(action: string) => Translated}
  */
 export const actionWords = action =>
@@ -79,7 +81,7 @@ export const actionWords = action =>
  */
 export const choices = codes => codes.split(" ").map(code => ({ value: code, text: words(code) }))
 
-// The only way to make DOM. Every string becomes a text node, so no value can turn into markup.
+// Every element is made by these functions. Every string becomes a text node, so no value can turn into markup.
 
 const SVG = "http://www.w3.org/2000/svg"
 const SPOKEN = ["aria-label", "title", "placeholder"]
@@ -115,7 +117,8 @@ export function append(node, kids) {
 }
 
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/gu
-// Scripts whose spelling uses the joiners U+200C and U+200D, and emoji that a joiner combines into one.
+// Matches letters of the scripts that are spelled with the joiners U+200C and U+200D. A joiner may also combine
+// emoji.
 const JOINING = "[\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Mongolian}\\p{Script=Devanagari}\\p{Script=Bengali}"
 	+ "\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}"
 	+ "\\p{Script=Malayalam}\\p{Script=Sinhala}\\p{Script=Khmer}]"
@@ -123,8 +126,8 @@ const BEFORE_JOINER = new RegExp(`(${JOINING}|\\p{Extended_Pictographic}[\\ufe0f
 const AFTER_JOINER = new RegExp(`^(${JOINING}|\\p{Extended_Pictographic}|[♀♂⚕])`, "u")
 
 /**
- * Shows control characters, and those that change the writing direction, as escapes. A joiner stays between two letters
- * of a script that is spelled with it, and between two emoji.
+ * Replaces control characters, and those that change the writing direction, by visible escapes. A joiner stays
+ * between two letters of a script that is spelled with it, and between two emoji.
  * @type {(text: unknown) => string}
  */
 const visible = text => String(text).replace(UNSEEN, (char, at, whole) => {
@@ -140,7 +143,7 @@ export function replaceContent(node, ...kids) {
 }
 
 /**
- * A symbol of the sprite; decorative, so hidden from assistive technology.
+ * An icon of the SVG sprite. It is only decoration, and so hidden from assistive technology.
  * @type {(name: string) => SVGElement}
  */
 export const icon = name => svgNode("svg", { class: `i i-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
@@ -155,7 +158,8 @@ export function svgNode(tag, attributes = {}, ...kids) {
 }
 
 /**
- * What this browser stores: theme, density, keys, times, the tenant last seen. Never a secret.
+ * The preferences that this browser stores, such as theme, density, letter keys, the style of times, and the tenant
+ * seen last. Never a secret.
  * @type {() => Record<string, any>}
  */
 export const preferences = () => {
@@ -174,7 +178,8 @@ export const isMac = /mac/i.test(navigator.userAgentData?.platform ?? navigator.
 // The parts that pages are made of.
 
 /**
- * `button("Save", run, {look: ".primary", icon: "check", name: "of what"})`
+ * A button: `button("Save", run, {look: ".primary", icon: "check", name: "of what"})`. `name` is read out after the
+ * text.
  * @type {(text: Child, run?: ((event: any) => unknown) | null, options?: ButtonOptions) => HTMLButtonElement}
  */
 export const button = (text, run, { look = "", icon: symbol, name, ...props } = {}) =>
@@ -185,7 +190,8 @@ export const button = (text, run, { look = "", icon: symbol, name, ...props } = 
 	)
 
 /**
- * Buttons for those acts {text, run} that are there. A dangerous act is red in its dialog, not in each row.
+ * A button for each of the acts {text, run}; missing acts are skipped. Even a dangerous act is not red here, only in
+ * the dialog that it opens.
  * @type {(acts: Acts, look?: string, name?: Child) => HTMLButtonElement[]}
  */
 export const buttons = (acts, look = "", name) =>
@@ -196,7 +202,7 @@ export const factList = pairs =>
 	h("dl.facts", pairs.filter(Boolean).map(([name, value]) => [h("dt", name), h("dd", value)]))
 
 /**
- * A part whose changes are read out by screen readers.
+ * An element whose changes are read out by screen readers.
  * @type {(...kids: Child[]) => HTMLElement}
  */
 export const liveRegion = (...kids) => h("div", { "aria-live": "polite" }, kids)
@@ -217,7 +223,7 @@ export const pageHead = (title, { lead, acts, crumbs } = {}) => h("div.head",
 	acts && h("div.acts", acts))
 
 /**
- * `dataTable("Results", ["Email", "Result"], [[cell, …], …])`: the first cell of a row is its header.
+ * A table: `dataTable("Results", ["Email", "Result"], [[cell, …], …])`. The first cell of a row is its header.
  * @type {(caption: string, heads: Child[], rows: Child[][]) => HTMLElement}
  */
 export const dataTable = (caption, heads, rows) => h("div.table", {
@@ -230,7 +236,7 @@ export const dataTable = (caption, heads, rows) => h("div.table", {
 	)))
 
 /**
- * One step of an `ol.trace`.
+ * An item of an `ol.trace`: an icon and a text.
  * @type {(look: string, tone: string, ...kids: Child[]) => HTMLElement}
  */
 export const traceStep = (look, tone, ...kids) => h("li", h(`span.dot.${tone}`, icon(look)), h("div", kids))
@@ -239,8 +245,8 @@ const LOOKS = { empty: "mark", none: "search", error: "alert", forbidden: "lock"
 /** @type {Record<number, [kind: string, title: string]>} */
 const KINDS = { 403: ["forbidden", "You may not see this"], 404: ["missing", "This is not here"] }
 /**
- * What is shown if there is no data: one sentence, one action. `link` {href, text} leads on. Returns the node that it
- * filled. What failed for lack of a connection is requested again once there is one.
+ * Fills `node` with a message in place of missing data, with at most one action, and a `link` {href, text} to another
+ * page. Returns `node`. If the request failed for lack of a connection, `again` is called once there is one.
  * @type {(node: HTMLElement, kind: string, state: State) => HTMLElement}
  */
 export function showState(
@@ -257,7 +263,7 @@ export function showState(
 }
 
 /**
- * Runs what fills a part of a page; a failure is shown in that part, and can be tried again.
+ * Calls `load`, which fills the part `node` of a page. A failure is shown in that part, with a button to try again.
  * @type {(node: HTMLElement, load: () => unknown) => Promise<void>}
  */
 export async function loadPart(node, load) {
@@ -269,7 +275,8 @@ export async function loadPart(node, load) {
 }
 
 /**
- * Waits a moment for work: what ends in it is drawn together with the page, so that nothing moves afterwards.
+ * Waits for `work`, but only a moment. What is ready by then is drawn together with the page, so that nothing moves
+ * later.
  * @type {(work: Promise<unknown>) => Promise<unknown>}
  */
 export const waitBriefly = work => Promise.race([work, new Promise(done => setTimeout(done, 120))])
@@ -278,7 +285,8 @@ export const waitBriefly = work => Promise.race([work, new Promise(done => setTi
 export const noValue = (text = "–") => h("span.muted.none", text)
 
 /**
- * User content: it has its own direction and is never translated; a long address breaks before its @.
+ * Shows a text that users wrote. It has its own writing direction and is never translated; a long email address
+ * breaks before its @.
  * @type {(text: unknown, selector?: string) => HTMLElement}
  */
 export const userText = (text, selector = "span") => h(selector, { dir: "auto" },
@@ -307,7 +315,7 @@ const TONES = {
 	info: "domain invite_only owner admin running",
 }
 /**
- * A status as a word with a dot; its colour only repeats what the word says.
+ * A status as a word with a coloured dot; the colour only repeats what the word says.
  * @type {(status: string | null | undefined) => HTMLElement}
  */
 export function statusTag(status) {
@@ -315,7 +323,7 @@ export function statusTag(status) {
 	return h(`span.tag.${tone ?? "quiet"}`, words(status))
 }
 
-// Points in time in the reader's language and zone, as text, and as nodes that are updated while the page is open.
+// Times in the reader's language and zone: as text, and as elements that are updated while the page is open.
 
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
 const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" })
@@ -337,7 +345,7 @@ const SECOND = { unit: "second", length: 1 }
 export const formatDay = (iso, style) => new Translated(new Date(iso).toLocaleString(language, style))
 
 /**
- * The day of a time in the reader's zone, in the form that a date field uses.
+ * The day of a time in the reader's zone, as YYYY-MM-DD, which date fields use.
  * @type {(time: string | number) => string}
  */
 export function dayOf(iso) {
@@ -361,14 +369,14 @@ export function ago(iso) {
 export const formatExact = iso => new Translated(exactly.format(new Date(iso)))
 
 /**
- * The day on which a deleted thing is purged. A deleted thing no longer changes, so its last change was the deletion.
+ * The day until which a deleted thing can be restored: 30 days after its last change, which was the deletion.
  * @type {(one: { updated_at: string }) => Translated}
  */
 export const restorableUntil = one => formatDay(Date.parse(one.updated_at) + 30 * 86400000, { dateStyle: "long" })
 
 /**
- * The relative time with the exact one as title, or the exact one if the reader has chosen that; `otherwise` if there
- * is no time. It is updated while the page is open.
+ * A time relative to now, with the exact time as a tooltip; or the exact time, if the reader prefers that. Without a
+ * time, it shows `otherwise`. It is updated while the page is open.
  * @type {(iso: string | null | undefined, otherwise?: string) => HTMLElement}
  */
 export const timeNode = (iso, otherwise = "never") => {
@@ -380,7 +388,7 @@ export const timeNode = (iso, otherwise = "never") => {
 		isExact ? formatExact(iso) : ago(iso))
 }
 /**
- * The exact time, and below it how long ago that is; for records whose time matters.
+ * The exact time, and below it how long ago that is. It is used for records whose exact time matters.
  * @type {(iso: string) => HTMLElement[]}
  */
 export const exactTimeNode = iso => [h(
@@ -388,7 +396,7 @@ export const exactTimeNode = iso => [h(
 ),
 	h("span.sub", h("time", { dateTime: iso, "data-ago": "" }, ago(iso)))]
 
-// While a page stays open, its relative times are updated.
+// Milliseconds between two updates of the relative times on an open page.
 const TICK = 20_000
 setInterval(() => {
 	if (document.hidden) return
@@ -401,8 +409,9 @@ setInterval(() => {
 // The URL is the only state of a page.
 
 /**
- * The page that is shown now, and whether it may be left without a question, because the session is over, or because
- * what was typed was sent or given up. Only the router changes this.
+ * The page that is shown now, as `current`. `mayLeave`: it may be left without a question, because the session is
+ * over, or what was typed was sent or given up. `isQuiet`: the address is being changed, and the router must not
+ * draw. `draw` draws the page of the address again.
  * @type {View}
  */
 export const view = { current: null, isQuiet: false, mayLeave: false, draw: () => {} }
@@ -435,13 +444,13 @@ export function setQuery(next, { replace } = {}) {
 }
 
 /**
- * Replaces this address with another; the page stays as it is drawn.
+ * Replaces the address, and its entry in the history; the page is not drawn again.
  * @type {(url: string) => void}
  */
 export const replaceAddress = url => write("replaceState", url)
 
 /**
- * Removes a secret from the address and the history; the page stays as it is drawn.
+ * Removes the part after `#`, which may be a secret, from the address and the history; the page is not drawn again.
  * @type {() => void}
  */
 export const hideFragment = () => replaceAddress(location.pathname + location.search)
@@ -450,7 +459,7 @@ export const hideFragment = () => replaceAddress(location.pathname + location.se
 export const goTo = url => location.assign(url)
 
 /**
- * Leaves although something on the page was typed and not sent.
+ * Goes to `url` without a question, even if something that was typed was not sent.
  * @type {(url: string) => void}
  */
 export function leaveFor(url) {
@@ -465,7 +474,7 @@ export function leaveFor(url) {
 export const redraw = () => view.draw()
 
 /**
- * The slug in the address of a tenant's page.
+ * The tenant's slug in the path of one of its pages.
  * @type {(path: string) => string | undefined}
  */
 export const slugOf = path => path.match(/^\/console\/t\/([^/]+)/)?.[1]

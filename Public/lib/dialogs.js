@@ -12,8 +12,8 @@ addEventListener("keydown", event => {
 })
 
 /**
- * Shows a polite message for six seconds; one with an action, or an error, stays. F6 moves the focus to it. Returns a
- * function that closes it.
+ * Shows a message for six seconds; screen readers read it out when they are idle. With an `action`, or with `stay`,
+ * it remains until it is closed. F6 moves the focus to it. Returns a function that closes it.
  * @type {(text: Child, options?: { action?: string, run?: () => unknown, stay?: boolean }) => () => void}
  */
 export function toast(text, { action, run, stay = Boolean(action) } = {}) {
@@ -41,7 +41,7 @@ export function undo() {
 	return run ? run() : toast("There is nothing to undo here.")
 }
 /**
- * Says what happened and how to undo it: in the message, and by `Z`.
+ * Shows what was done, with a button that undoes it; the `Z` key does the same.
  * @type {(said: Child, run: () => unknown) => void}
  */
 export function undoable(said, run) {
@@ -50,7 +50,8 @@ export function undoable(said, run) {
 }
 
 /**
- * Makes one call and says how it went; for actions that need no form. `back` undoes it.
+ * Sends one request, for an act that needs no form, and shows the message `said`. `back`, if there is one, undoes the
+ * act.
  * @param {string} path
  * @param {RequestOptions & { back?: Nothing | (() => unknown) }} options
  * @param {Child} said
@@ -72,7 +73,8 @@ export async function runAct(path, { back, ...options }, said, after = () => {})
 let serial = 0
 
 /**
- * Opens a modal dialog. It leaves the DOM when it closes, and the focus returns to where it was: see app.js.
+ * Opens a modal dialog. When it closes, it is removed from the page, and the focus returns to where it was: see
+ * app.js.
  * @type {(title: Child, ...kids: Child[]) => HTMLDialogElement}
  */
 export function dialog(title, ...kids) {
@@ -86,7 +88,7 @@ export function dialog(title, ...kids) {
 }
 
 /**
- * The last line of a dialog that only informs.
+ * The row with the Close button, for a dialog that only informs.
  * @type {() => HTMLElement}
  */
 export const closeButton = () => h("div.acts", button("Close", event => event.target.closest("dialog").close()))
@@ -101,13 +103,13 @@ export const copyButton = (text = "", label = "Copy", look = "") => button(label
 	), { look, icon: "copy" })
 
 /**
- * An id that is copied by a press.
+ * A button that shows an id and copies it.
  * @type {(id: string) => HTMLButtonElement}
  */
 export const copyable = id => copyButton(id, h("code", id), ".ghost.tiny.id")
 
 /**
- * Gives the browser a file to save.
+ * Lets the browser save a file with this content.
  * @type {(name: string, parts: BlobPart[], type: string) => void}
  */
 export function saveFile(name, parts, type) {

@@ -1,9 +1,9 @@
-// The frame of the pages outside the console, and what several of them share.
+// The layout of the pages outside the console, such as sign-in and invites, and what several of them share.
 import { goTo, h, icon, replaceContent, t, userText } from "./core.js"
 import { form } from "./form.js"
 
 /**
- * The content of the wall: the tenant's logo and name, or else Gatehouse's own.
+ * The content of the side that identifies the page's owner: the tenant's logo and name, or else Gatehouse's own.
  * @type {(face: API.Appearance | undefined) => Child}
  */
 export const wall = face => (face
@@ -12,7 +12,8 @@ export const wall = face => (face
 	: [h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."), icon("mark")])
 
 /**
- * The wall on one side, the task on the other. `page.face` is that of the tenant to which the page belongs.
+ * Draws a page outside the console: on one side the owner's logo and name (`wall`), on the other the task.
+ * `page.face` is the appearance of the tenant to which the page belongs.
  * @type {(page: Page, title: Child, lead: Child, ...kids: Child[]) => void}
  */
 export function door(page, title, lead, ...kids) {
@@ -26,7 +27,7 @@ export function door(page, title, lead, ...kids) {
 		h("div.wall", wall(page.face)),
 		h("div.sheet", h("div", heading, h("p.lead", lead), kids, page.face
 			&& h("p.small.muted.gap", userText(page.face.slug), " · ", userText(location.host))))))
-	// When the page opens, its first field or its main button has the focus, but never a button that ends something.
+	// When the page opens, focus its first field or its main button, but never a button for a dangerous act.
 	const first = page.body.querySelector("input:not([readonly]), .btn.primary")
 	if (!page.body.isConnected) first?.setAttribute("autofocus", "")
 	heading.focus()
@@ -47,7 +48,7 @@ export const RECOVERY_CODE = {
 }
 
 /**
- * The code of an authenticator app.
+ * The field for a code of an authenticator app.
  * @type {(name: string, label: string) => Field}
  */
 export const codeField = (name, label) => ({
@@ -56,12 +57,12 @@ export const codeField = (name, label) => ({
 })
 
 /**
- * The link to the app to which a page leads in the end; nothing goes there by itself.
+ * The link to the user's app, shown when the task of a page is done. The browser does not go there by itself.
  * @type {(to: string | null | undefined) => Child}
  */
 export const wayOn = to => to && h("p", h("a.btn.primary", { href: to }, "Go to the app"))
 
-/** Removes what mail programs and people add to a link that they pass on: percent-encoding, line breaks. */
+/** Undoes what mail programs and people do to a link that they pass on: percent-encoding and line breaks. */
 function plainOf(text) {
 	let plain = text
 	for (let round = 0; round < 3; round++) {
@@ -75,7 +76,7 @@ function plainOf(text) {
 }
 
 /**
- * The code of a one-time link, even with punctuation after it, or a code alone; else null.
+ * The code in a one-time link that may have punctuation after it, or in a text that is only the code; otherwise null.
  * @type {(text: string) => string | null}
  */
 export function codeIn(text) {
@@ -86,7 +87,7 @@ export function codeIn(text) {
 }
 
 /**
- * Takes a pasted link or code if the page was opened without it, then calls `go(code)`.
+ * The form in which a link or a code can be pasted, if the page was opened without it; then it calls `go(code)`.
  * @type {(go: (code: string) => unknown) => HTMLFormElement}
  */
 const pasteForm = go => form([
@@ -117,12 +118,13 @@ export const noCode = (page, title, go) => door(
 )
 
 /**
- * A closed section below a page's own form, in which a link or a code can be pasted.
+ * A collapsed section below a page's own form, in which a link or a code can be pasted.
  * @type {(go: (code: string) => unknown) => HTMLElement}
  */
 export const orPaste = go => h("details.small", h("summary", "I have a link or a code"), pasteForm(go))
 
 /**
- * The channel on which a window at the provider reports to the page that asked that its operator's presence was proved.
+ * The name of the broadcast channel for step-ups at the provider. On it, the provider's window tells the page that
+ * asked that the operator has proved their presence.
  */
 export const PROVED = "gatehouse-proved"
