@@ -3,15 +3,16 @@ import { button, dayOf, h, icon, note, queryString, replaceContent, t, translate
 import { api, currentOperator, describeRequest, etagOf } from "./server.js"
 import { dialog, toast } from "./dialogs.js"
 
-// Drafts: what was typed and not sent stays in this tab, in case the session ends or a dialog is closed by accident.
-// Drafts are the operator's own, never hold a secret, and end when they are sent or cancelled, or the operator signs
-// out.
+// Drafts: what was typed and not sent is kept in this tab, in case the session ends or a dialog is closed by
+// accident. A draft belongs to one operator and never contains a secret. It is removed when the form is sent or
+// cancelled, or the operator signs out.
 
 const SECRET = /(^|_)(password|token|key|secret|typed|payload)$/
 const isKept = ({ field }) => field.type !== "password" && !SECRET.test(field.name)
 
 /**
- * The draft of the form `name` on this page. `put()` fills it in and returns whether there was one.
+ * The draft of the form `name` on this page. `keep()` stores what was changed; `put()` fills it in again and returns
+ * whether there was a draft; `end()` removes it.
  * @type {(name: string, rows: any[]) => { keep: () => void, put: () => boolean, end: () => void }}
  */
 function draftOf(name, rows) {
@@ -33,7 +34,10 @@ function draftOf(name, rows) {
 
 // The controls of a form's fields, and their values.
 
-/** A field's `control`; its `heading` if that is not just the label, and what stands `below` it. */
+/**
+ * Returns the `control` of a field, its `heading` if that is not just the label, and what is shown `below` the
+ * control.
+ */
 function controlOf(type, { field: { label, options, value }, id, common, hint }) {
 	if (type === "select") {
 		const chosen = value ?? options[0].value
@@ -66,7 +70,7 @@ function controlOf(type, { field: { label, options, value }, id, common, hint })
 	return { control: h("input", { ...common, type, value: value ?? "", spellcheck: false }) }
 }
 
-/** A field in which a tenant is found by its name; the slug is typed, and the id is sent. */
+/** A field that finds tenants by name. A slug is typed or chosen, and the tenant's id is sent. */
 function tenantControl(id, common) {
 	const found = h("datalist", { id: `${id}l` })
 	let timer
@@ -79,7 +83,7 @@ function tenantControl(id, common) {
 			const { items } = await api(
 				`/tenants${queryString({ q: control.value.trim(), limit: 20 })}`, { signal },
 			).catch(() => ({ items: [] }))
-			// The text has changed since the request; a newer request answers it.
+			// Ignore this answer if the text has changed since its request: a newer request finds the tenants for it.
 			if (signal.aborted) return
 			replaceContent(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
 		}, 150)
@@ -94,7 +98,8 @@ function tenantControl(id, common) {
 }
 
 /**
- * Finds the id of the tenant that was given by slug or id. A name that no tenant has stays, with an error.
+ * Finds the id of the tenant whose slug or id was typed, and stores it at the control. If there is no such tenant,
+ * the text stays, and the error belongs to this field.
  * @type {(control: HTMLInputElement) => Promise<void>}
  */
 async function settleTenant(control) {
@@ -107,13 +112,15 @@ async function settleTenant(control) {
 	if (control.value.trim() === text) control.dataset.id = id
 }
 
-/** Reads `name = value` pairs, one a line. */
+/** Parses `name = value` pairs, one a line. Without any pair it returns undefined, or with `keep` an empty object. */
 function pairsOf(text, keep) {
 	const lines = text.split("\n").map(line => line.split("=").map(part => part.trim())).filter(([name]) => name)
 	return lines.length || keep ? Object.fromEntries(lines.map(([name, ...rest]) => [name, rest.join("=")])) : undefined
 }
 
-/** A text that is not JSON is sent as it is: the server says what it should be. */
+/**
+ * The value of a JSON field. A text that is not JSON is sent unchanged: the server's refusal says what it should be.
+ */
 function jsonOf({ value }) {
 	try {
 		return JSON.parse(value.trim() || "[]")
@@ -122,7 +129,7 @@ function jsonOf({ value }) {
 	}
 }
 
-/** What a control holds, in the form that a draft stores. */
+/** The value of a control, in the form in which a draft stores it. */
 function rawOf(type, control) {
 	if (type === "check") return control.checked
 	if (type !== "checks") return control.value
@@ -169,8 +176,7 @@ function row(field) {
 	const raw = () => rawOf(type, control)
 	const before = raw()
 	const put = value => putRaw(type, control, value)
-	// Warns of a name that may be mistaken for another. Some browsers return an email address's domain in its ASCII
-	// form.
+	// Warn of a name that looks like another. Some browsers return the domain of an email address in its ASCII form.
 	const odd = (type === "email" || field.named) && h("div", { id: `${id}w`, "aria-live": "polite" })
 	const judge = async () =>
 		(odd.dataset.said || /[^\0-\x7f]|xn--/i.test(raw())) && (await import("./lookalike.js")).warn(odd, raw())
@@ -183,11 +189,11 @@ function row(field) {
 		read: () => read(type, control, field),
 		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
 		settle: type === "tenant" ? () => settleTenant(/** @type {HTMLInputElement} */ (control)) : null,
-		// For many check boxes, the error stands above them: below, it would be out of sight.
+		// The error is shown above many check boxes: below them it would be out of sight.
 		node: h(`div.field${look}`, heading, type === "checks" && error,
 			type !== "check" && [control, below, hint], odd, type !== "checks" && error),
 		focus: () => (control.querySelector("input") ?? control).focus(),
-		/** If the error is about one of several lines, names the line. */
+		/** Puts the text of the line before the error, if the error is about one of several lines. */
 		explain(name, detail) {
 			const at = Number(/\.(\d+)(\.|$)/.exec(name)?.[1] ?? 0)
 			const lines = type === "lines" && read(type, control, field)
@@ -207,9 +213,9 @@ function row(field) {
 /**
  * A field of a form. A value that stays empty is left out of the request.
  *
- * Besides those of inputs, there are these types: `lines` (an array, one a line), `pairs` (an object, `name = value` a
- * line), `json` (an array), `check` (one box), `checks` (an array of the ticked options), `tenant` (an id, chosen by
- * name) and `day` (its end, as a time).
+ * Besides the types of HTML inputs, there are these: `lines` (an array, one item a line), `pairs` (an object, one
+ * `name = value` a line), `json` (an array), `check` (one box), `checks` (an array of the ticked options), `tenant`
+ * (an id, chosen by name) and `day` (a time, the end of the chosen day).
  * @typedef {object} Field
  * @property {string} name a dotted name is a member of a member
  * @property {Sentence} label
@@ -228,7 +234,8 @@ function row(field) {
  */
 
 /**
- * What a form does. It sends `request(values)`, which is shown too, or calls `send(values)`; then `done`.
+ * What a form does when it is submitted. It sends the request that `request(values)` returns, which it can also show,
+ * or it calls `send(values)`; then it calls `done`.
  * @typedef {object} FormSpec
  * @property {Child} submit the text of its button
  * @property {(values: any) => FormRequest} [request]
@@ -245,8 +252,8 @@ function row(field) {
  */
 
 /**
- * `values()` are those of the fields now, `isEdited()` says whether something was typed that was not sent, `forget()`
- * ends the draft.
+ * A form. `values()` returns the present values of its fields, `isEdited()` whether something was typed and not sent;
+ * `forget()` removes the draft.
  * @typedef {HTMLFormElement & { values: () => any, isEdited: () => boolean, forget: () => void }} Form
  */
 
@@ -287,7 +294,9 @@ export function form(fields, {
 		replaceContent(back)
 	}
 
-	/** In a field of several lines, Enter alone does not send the form. */
+	/**
+	 * Submits the form on Ctrl or Cmd with Enter. In a field of several lines, Enter alone only begins a new line.
+	 */
 	function onkeydown(event) {
 		if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) node.requestSubmit()
 	}
@@ -334,7 +343,7 @@ export function form(fields, {
 		return values
 	}
 
-	/** The values, once each tenant that was chosen by name has its id. */
+	/** Returns the values, after the id of each typed tenant was found. */
 	async function collected() {
 		for (const one of rows) await one.settle?.()
 		return collect()
@@ -376,7 +385,7 @@ export function form(fields, {
 /** Sends what a form's `request` returned. */
 const ask = ({ path, ...options }) => api(path, options)
 
-/** The message of a refusal, and what to do if its own words do not say so. */
+/** The message of a refusal. For some statuses, advice is added that the server's own words do not give. */
 function messageOf(error) {
 	const { status, message, title, retryAfter } = error
 	if (status === 0) return t`${translate(title)}. ${translate(message)}`
@@ -385,7 +394,10 @@ function messageOf(error) {
 	return message
 }
 
-/** "Show the request" of a form: what it would send now. Its code is loaded when it is opened. */
+/**
+ * The section "Show the request" of a form, with the request that it would send now. Its code is loaded when the
+ * section is opened.
+ */
 function requestOf(form, read) {
 	const box = h("div.stack-gap")
 	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
@@ -444,7 +456,7 @@ export function formDialog({
 }
 
 /**
- * Asks before a page with changes is left; the changes stay in this tab as a draft.
+ * Asks before the operator leaves a page with changes; the changes stay in this tab as a draft.
  * @type {(leave: () => unknown) => HTMLDialogElement}
  */
 export const askToLeave = leave => confirm({
@@ -467,8 +479,8 @@ export const askToLeave = leave => confirm({
  */
 
 /**
- * If the server wants another confirmation, the dialog says why, and the next press sends the confirmation that the
- * server gave. After a typed word, it is sent at once.
+ * Opens the dialog. If the server wants another confirmation, the dialog shows why, and the next press sends the
+ * confirmation text from that answer. If a word had to be typed, that text is sent at once instead.
  * @type {(spec: ConfirmSpec) => HTMLDialogElement}
  */
 export function confirm({

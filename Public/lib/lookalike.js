@@ -1,15 +1,18 @@
-// Names whose letters may be mistaken for others: the server compares them by their ASCII form, people by their look.
+// Warns of names whose letters look like those of others: the server compares names in ASCII, but people by their
+// look.
 import { icon, note, t, userText } from "./core.js"
 
 const script = name => new RegExp(`\\p{Script=${name}}`, "u")
 const LATIN = script("Latin")
-// Scripts that one name may combine, also with Latin letters (UTS 39 section 5.2); any other script must stand alone.
+// Letters of scripts that may occur together in one name, also with Latin letters (UTS 39 section 5.2). A letter of
+// any other script may only occur with letters of its own script.
 const EAST = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
 const OTHERS = [
 	"Greek", "Cyrillic", "Armenian", "Cherokee", "Georgian", "Hebrew", "Arabic", "Thai", "Devanagari",
 ].map(script)
 /**
- * Cyrillic, Greek and Armenian letters that look like Latin ones, and characters that look the same in every script.
+ * Matches a label made only of characters that look like Latin ones: Cyrillic, Greek and Armenian letters, digits and
+ * hyphens.
  */
 const TWINS = /^[асԁеһіјӏорԛѕԝхуѵьгпҽαγικνορτυωχսոօգհյոց\d-]+$/u
 
@@ -21,10 +24,13 @@ const isMixed = label => {
 	return found.size > 1
 }
 const isTwin = label => TWINS.test(label) && /\p{L}/u.test(label)
-/** Below a top-level name of its own script, a label is not mistaken for a Latin one. */
+/**
+ * Whether a top-level domain is Latin. Below one in another script (such as `.рф`), letters that look Latin are
+ * ordinary, so there is no warning.
+ */
 const isLatin = label => /^[a-z]/.test(label)
 
-/** The letters that an A-label stands for (RFC 3492 section 6.2); any other label is returned as it is. */
+/** Decodes an A-label, `xn--…` (RFC 3492 section 6.2); any other label is returned as it is. */
 function lettersOf(label) {
 	if (!label.startsWith("xn--")) return label
 	const text = label.slice(4)
@@ -51,7 +57,7 @@ function lettersOf(label) {
 	return letters.join("")
 }
 
-/** RFC 3492 section 6.1. */
+/** The next bias of the decoder (RFC 3492 section 6.1). */
 function biasOf(delta, count) {
 	let [rest, bias] = [delta + Math.floor(delta / count), 0]
 	for (; rest > 455; bias += 36) rest = Math.floor(rest / 35)
@@ -66,7 +72,7 @@ function asciiOf(name) {
 	}
 }
 
-/** For an address, a name or an origin: {label, ascii, isMixed} if its name may be mistaken for another, else null. */
+/** Returns {label, ascii, isMixed} if the domain in an address, a name or an origin looks like another, else null. */
 function lookalike(text) {
 	const name = text.trim().replace(/\/+$/, "").replace(
 		/^.*[@/]/su, "",
@@ -76,11 +82,12 @@ function lookalike(text) {
 	return label ? { label, ascii: asciiOf(name), isMixed: isMixed(label) } : null
 }
 
-/** The most warnings of one field. */
+/** The highest number of warnings below one field. */
 const MOST = 3
 
 /**
- * Fills the place below a field with warnings about its content; the same warnings are not read out again.
+ * Shows warnings about a field's content in `node`. Warnings that are shown already are not drawn again, so a screen
+ * reader does not repeat them.
  * @type {(node: HTMLElement, text: string) => void}
  */
 export function warn(node, text) {
@@ -96,7 +103,7 @@ export function warn(node, text) {
 }
 
 /**
- * The note beside an address in a list; nothing if it cannot be mistaken for another.
+ * The note beside an address in a list whose letters look like others; nothing for any other address.
  * @type {(text: string) => Child}
  */
 export function mark(text) {

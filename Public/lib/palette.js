@@ -1,4 +1,4 @@
-// The palette, what the keys do, and the operator's menu.
+// The command palette, the keyboard shortcuts, and the operator's menu.
 import {
 	ago, button, factList, goTo, h, icon, isMac, leaveFor, preferences, queryString, redraw, replaceContent,
 	setPreference, t, translate, userText, words
@@ -9,7 +9,7 @@ import { closeButton, dialog, undo } from "./dialogs.js"
 // Recognises API keys in pasted text: a key is never sent as a search, nor put into an address.
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-/** The length of a key, and of its last part, the checksum of the rest. */
+/** The length of a whole key, and that of the checksum at its end. */
 const WHOLE = 52
 const CHECK = 6
 
@@ -30,7 +30,8 @@ function checksum(text) {
 }
 
 /**
- * The key in `text`, or a piece of one that is longer than what lists show. `isWhole` means whole and without a typo.
+ * The API key in `text`, or a part of one, if it is longer than the part that lists show. `isWhole`: the key is
+ * complete and its checksum is right.
  * @type {(text: string) => { key: string, isWhole: boolean } | null}
  */
 function keyIn(text) {
@@ -56,7 +57,7 @@ function choose(name, value) {
 }
 
 /**
- * Asks first if the operator could not sign in again.
+ * Signs out. Asks first if the operator could not sign in again.
  * @type {() => Promise<unknown>}
  */
 async function leave() {
@@ -74,11 +75,11 @@ async function goOut() {
 	leaveFor("/console/sign-in")
 }
 
-// The palette: pages, actions, and what the search finds.
+// The palette: pages, acts, and what the search finds.
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /**
- * Something to choose: a page at `href`, or an act. What is data is not translated.
+ * An entry of the palette: a page at `href`, or an act. With `data`, its text is data and not translated.
  * @typedef {object} Entry
  * @property {string} kind
  * @property {string} look
@@ -90,7 +91,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  */
 
 /**
- * Something to choose that opens the page at `path`, below /console/.
+ * Makes an entry that opens the page at `path`, below /console/.
  * @type {(one: Omit<Entry, "href"> & { path: string }) => Entry}
  */
 const entry = ({ path, ...one }) => ({ ...one, href: `/console/${path}` })
@@ -113,12 +114,15 @@ const actions = tenant => [
 
 const theme = (text, value) =>
 	({ kind: "Action", look: "sliders", text, run: () => choose("theme", value) })
-/** What can be done on any page. */
+/** The acts that the palette offers on every page. */
 const OWN = [
 	theme("Light theme", "light"), theme("Dark theme", "dark"), theme("Theme of the system", ""),
 	{ kind: "Action", look: "door", text: "Sign out", run: leave },
 ]
-/** What can be done to the thing that is open: the buttons beside the page's title, with its name. */
+/**
+ * The acts of the thing that is open: the buttons beside the page's title, with the title added. Only those whose own
+ * text contains the first searched word.
+ */
 const acts = text => [...document.querySelectorAll("main .head .acts > button")].map(one => {
 	const name = document.querySelector("main h1")?.textContent
 	return { kind: "Action", look: "next", text: `${one.textContent}: ${name}`, data: true, run: () => one.click() }
@@ -139,10 +143,13 @@ const TYPES = {
 	operator: { kind: "Operator", look: "badge" },
 	failed_sign_in: { kind: "Failed sign-in", look: "door" },
 }
-/** A thing that was found in `tenant`, or in the tenant that it names; another tenant is opened at `tab`. */
+/**
+ * Makes an entry of a result of the search in `tenant`, or in the tenant that the result names. A result that is
+ * itself a tenant opens at its page `tab`.
+ */
 function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_name: other }, tenant, tab) {
 	const own = other ? of : tenant ?? of
-	// Below a tenant, or of the platform itself.
+	// A thing of a tenant has its page below the tenant; a thing of the platform has none in between.
 	const inside = own ? `t/${own}/` : ""
 	const place = {
 		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `${inside}keys/${id}`,
@@ -156,17 +163,20 @@ function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_n
 	return entry({ ...TYPES[type], text: email ?? name, path: place[type], sub, data: true })
 }
 
-/** Whether each word of `text` is in the words of an entry. */
+/** Whether each word of `text` occurs in the text of an entry. */
 const hasAll = (one, text) => {
 	const own = (one.data ? one.text : translate(one.text)).toLowerCase()
 	return text.toLowerCase().split(/\s+/).every(word => own.includes(word))
 }
 
-/** The places that were seen last, except this one. */
+/** The pages that were seen last, except this one. */
 const recent = () => recentPlaces().filter(one => one.href !== location.pathname)
 	.map(one => ({ ...one, kind: "Seen lately", look: "clock", data: true }))
 
-/** For words such as "acme policy": the pages that the later words name, of the tenants that the first word finds. */
+/**
+ * For words such as "acme policy": finds tenants by the first word, and returns those of their pages that the other
+ * words name.
+ */
 async function pagesOf(text, signal) {
 	const [first, ...rest] = text.split(/\s+/)
 	const wanted = rest.length
@@ -179,7 +189,10 @@ async function pagesOf(text, signal) {
 			entry({ kind: "Page", look: "building", text: name, path: `t/${slug}/${tab}`, sub })))
 }
 
-/** The key whose secret was pasted, with the way to revoke it. The secret is only in the body of this request. */
+/**
+ * Identifies the pasted API key; returns an entry that opens its page and asks whether to revoke it. The key's secret
+ * is only in the body of this request.
+ */
 async function identified(key, signal) {
 	const one = await api("/api-keys/identify", { body: { key }, signal })
 	const path = `${one.tenant_id ? `t/${one.tenant_id}/` : ""}keys/${one.id}?act=revoke`
@@ -188,8 +201,8 @@ async function identified(key, signal) {
 }
 
 /**
- * Shows pages and actions at once, then what the search finds; arrow keys choose, Enter opens. With `tab`, it switches
- * to that page of another tenant. `text` is searched for at first.
+ * Opens the palette, which shows pages and acts at once, then what the search finds. Arrow keys choose, Enter opens.
+ * With `tab`, it lists tenants and opens that page of the chosen one. `text` is searched for at first.
  * @type {(options?: { tab?: string, text?: string }) => void}
  */
 export function open({ tab, text = "" } = {}) {
@@ -232,7 +245,8 @@ export function open({ tab, text = "" } = {}) {
 		}
 		const tenant = tenantHere()
 		const pages = places().map(one => ({ ...one, kind: "Page" }))
-		// Offered only if the act itself is searched for, not just its name: then a hasty Enter does nothing.
+		// An act is offered only if its own text was searched for, not just the name of its thing: so a hasty Enter
+		// does nothing.
 		const more = text ? [...acts(text), ...OWN] : []
 		/** @type {Entry[]} */
 		const all = tab ? [] : [...recent(), ...pages, ...actions(tenant), ...more]
@@ -254,7 +268,7 @@ export function open({ tab, text = "" } = {}) {
 	async function find(q, known, tenant) {
 		const { signal } = (running = new AbortController())
 		const get = (path, values) => api(path + queryString({ q, ...values }), { signal })
-		// A tenant that is gone finds nothing; the other results are still shown.
+		// A search that fails, such as one in a deleted tenant, counts as empty; the other results are still shown.
 		const none = () => ({ items: [] })
 		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search")
 		// The current tenant is searched separately: its hits come first, and it may no longer exist.
@@ -295,7 +309,7 @@ export function open({ tab, text = "" } = {}) {
 
 	function key(event) {
 		const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key]
-		// In a search field, the first Escape would only clear it.
+		// In a search field, the first Escape would only clear the text.
 		if (event.key === "Escape") box.close()
 		if (step == null) return
 		event.preventDefault()
@@ -313,7 +327,7 @@ export function open({ tab, text = "" } = {}) {
 	}
 }
 
-// What the keys do that work on every page; app.js listens for them.
+// The keyboard shortcuts of every page; app.js listens for the keys.
 
 const SHEET = {
 	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", E: "Export", "J, K": "Next, previous row",
@@ -340,7 +354,7 @@ export function press(key) {
 	act?.()
 }
 
-/** Presses a button. It gets the focus, and gets it back from a dialog. */
+/** Focuses and presses the button that a selector finds. A dialog that it opens gives the focus back to it. */
 function use(button) {
 	const one = document.querySelector(button)
 	one?.focus()
@@ -362,7 +376,7 @@ const sheet = () => dialog("Keyboard shortcuts", factList([
 
 // The operator's menu: who is signed in, how the console looks, the way out.
 
-/** What can be chosen, and the stored value of each choice. */
+/** The choices in the menu; for each, its texts with the values that are stored. */
 const CHOICES = {
 	theme: { System: "", Light: "light", Dark: "dark" },
 	density: { Comfortable: "", Compact: "compact" },
@@ -372,7 +386,7 @@ const CHOICES = {
 }
 
 /**
- * Fills the menu.
+ * Fills the operator's menu.
  * @type {(menu: HTMLElement) => void}
  */
 export function draw(menu) {

@@ -9,7 +9,7 @@ const encoded = bytes => btoa(Array.from(new Uint8Array(bytes), one => String.fr
 const named = list => list.map(one => ({ ...one, id: decoded(one.id) }))
 
 /**
- * Why this browser offers no passkeys at this address; null if it does.
+ * Why this browser offers no passkeys at this address, in words; null if it does offer them.
  * @type {() => string | null}
  */
 export function passkeysFault() {
@@ -22,14 +22,15 @@ export function passkeysFault() {
 }
 
 /**
- * Whether the browser offers passkeys among what fills in a field.
+ * Whether the browser can offer passkeys in its autofill list below a field.
  * @type {() => Promise<boolean>}
  */
 export const fillsIn = async () => !passkeysFault()
 	&& Boolean(await /** @type {any} */ (PublicKeyCredential).isConditionalMediationAvailable?.().catch(() => false))
 
 /**
- * Makes a passkey in the form that the server wants. `more` are further options of the request for its options.
+ * Creates a passkey, and returns it in the form that the server wants. The server is first asked for the options;
+ * `more` is added to that request.
  * @type {(more?: RequestOptions) => Promise<object>}
  */
 export async function makePasskey(more = {}) {
@@ -47,7 +48,8 @@ export async function makePasskey(more = {}) {
 }
 
 /**
- * What a passkey answers to options from the server. `more` are further options for the browser.
+ * Asks the browser for a passkey, with `options` from the server; returns the passkey's answer. `more` are further
+ * options for the browser.
  * @type {(options: any, more?: CredentialRequestOptions) => Promise<object>}
  */
 export async function askPasskey(options, more = {}) {
@@ -63,13 +65,13 @@ export async function askPasskey(options, more = {}) {
 }
 
 /**
- * What the server accepts at a sign-in.
+ * Requests which ways to sign in the server accepts.
  * @type {() => Promise<API.SignInWays>}
  */
 export const signInWays = () => api("/session/ways")
 
 /**
- * The options of a sign-in, or of a step-up within a session.
+ * Requests the options for a sign-in by passkey; `stepUpOptions` does so for a step-up within a session.
  * @type {() => Promise<API.PasskeyOptions>}
  */
 export const signInOptions = () => api("/session/passkey-options", { method: "POST" })
@@ -84,7 +86,7 @@ const REFUSALS = {
 	SecurityError: "The browser does not use passkeys at this address of the console.",
 }
 /**
- * The browser's refusals in our words; other errors stay as they are.
+ * Returns an error with our own words in place of a refusal by the browser; any other error is returned as it is.
  * @type {(error: any) => Refusal}
  */
 export const passkeyRefusal = error => (REFUSALS[error.name] ? new Error(REFUSALS[error.name]) : error)

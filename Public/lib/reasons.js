@@ -1,4 +1,4 @@
-// What a decision's outcome, reason and trace mean, in words that hold for each of them, and what can be done next.
+// What a decision's outcome, reason and trace mean, in words, and what an operator can do next.
 import { button, h, icon, queryString, replaceContent, t, traceStep, translate, userText, words } from "./core.js"
 import { api, isAllowed, ownTenant, tenantOf } from "./server.js"
 import { formDialog } from "./ui.js"
@@ -10,21 +10,24 @@ import { formDialog } from "./ui.js"
  * @typedef {Map<string, { name: string, href: string, status?: string, source?: string }>} Names
  */
 
-// The single changes under which a refused attempt would be admitted, each with the button that makes it.
+// The changes of which any single one would admit a refused attempt, each with the button that makes it.
 
 const first = items => {
 	if (!items[0]) throw new Error(t`This does not exist any more.`)
 	return items[0]
 }
 
-/** The user whom an attempt is about, and what is sent to it. With `status`, a deleted user is found too. */
+/**
+ * Returns an `act`: it calls `word` on the user whom an attempt is about, with the result of `body`. `status` also
+ * finds users of that status, such as deleted ones.
+ */
 const ofUser = (word, body, status) => async (one, place) => {
 	const { email: q, user_id: ids } = one
 	const { items } = await api(`${place}/users${queryString(ids ? { ids } : { q, status })}`)
 	const user = first(items.filter(({ email }) => ids || email.toLowerCase() === q.toLowerCase()))
 	return { name: user.email, path: `/users/${user.id}/${word}`, body: body?.(one) }
 }
-/** The domain of the address, or the one above it. */
+/** Returns an `act` on the domain of the attempt's address, or on the nearest domain above it that the tenant has. */
 const ofDomain = (word, options) => async ({ email }, place) => {
 	const name = email.split("@")[1].toLowerCase()
 	const { items } = await api(`${place}/domains?limit=200`)
@@ -34,9 +37,9 @@ const ofDomain = (word, options) => async ({ email }, place) => {
 }
 
 /**
- * For each change: its name, the right that it needs, and what makes it: `act(one, place, tenant)` returns the name of
- * the thing and the request below the tenant's path `place`. A change without it is made at `page` of the tenant, or
- * at the providers.
+ * For each change: its text, the operator's right that it needs, and `act(one, place, tenant)`, which returns the
+ * name of the changed thing and the request below the tenant's path `place`. A change without `act` is made by hand:
+ * at `page` of the tenant, or at the providers.
  */
 const CHANGES = {
 	invite: {
@@ -78,11 +81,12 @@ const CHANGES = {
 }
 
 /**
- * The changes of `one`, {email, provider, issuer, subject, user_id, would_admit}, nearest first.
+ * Lists the changes that would admit the attempt `one`, nearest first. It reads {email, provider, issuer, subject,
+ * user_id, would_admit}.
  * @type {(one: Attempt) => Promise<Child>}
  */
 export async function nearest(one) {
-	// Linking a stranger's sign-in to a user comes last.
+	// Linking a stranger's sign-in to an existing user comes last.
 	const all = (one.would_admit ?? []).toSorted((one, other) =>
 		Number(one.change === "relink") - Number(other.change === "relink"))
 	const tenants = await Promise.all(all.map(({ tenant_id: id }) => id && tenantOf(id).catch(() => null)))
@@ -134,7 +138,7 @@ const OUTCOMES = {
 }
 
 /**
- * One sentence on the outcome. `waits` means that the user waits for approval now.
+ * One sentence on an attempt's outcome. `waits`: the attempt's user is waiting for approval now.
  * @type {(one: Pick<Attempt, "outcome">, waits?: boolean) => Sentence}
  */
 export const outcomeText = ({ outcome }, waits) => (
@@ -209,7 +213,7 @@ const REASONS = {
 }
 
 /**
- * Whether a step of the trace lacked only the authority for the domain.
+ * Whether an attempt was refused only because the provider is not the authority of the address's domain.
  * @type {(one: Attempt) => boolean | undefined}
  */
 const lacksAuthority = ({ reason, trace }) => reason === "email_unverified"
@@ -217,7 +221,7 @@ const lacksAuthority = ({ reason, trace }) => reason === "email_unverified"
 
 const namesIn = about => [...new Set(about.map(one => one.name))].join(", ")
 
-/** By a reason and the detail of the refusing step: what is true of that case and the reason alone does not say. */
+/** More precise explanations than those of `REASONS`, by the reason and the detail of the step that refused. */
 const CASES = {
 	"no_tenant two tenants were named": ({ about = [] }) => ({
 		why: about.length > 1
@@ -251,7 +255,7 @@ const CASES = {
 	}),
 }
 /**
- * The case of the last step that refused for this reason.
+ * The entry of `CASES` for the last step that refused for the attempt's reason.
  * @type {(one: Attempt) => { why: Sentence, next: Sentence } | undefined}
  */
 function caseOf({ reason, trace = [] }) {
@@ -260,7 +264,8 @@ function caseOf({ reason, trace = [] }) {
 }
 
 /**
- * The names of the providers that are the authority of the address's domain; requested only if one was missing.
+ * The names of the providers that are the authority of the address's domain. They are requested only if the attempt
+ * was refused because its provider is not.
  * @type {(one: Attempt) => Promise<string[]>}
  */
 export async function authoritiesOf(one) {
@@ -278,7 +283,7 @@ const registerFor = domain =>
 	t`Register a provider as the authority of ${domain} (Providers, trust: authoritative), or invite this address.`
 
 /**
- * Why, and what to do next; null if there is no reason.
+ * Why an attempt was refused, and what to do next; null if it has no reason.
  * @type {(one: Attempt) => { why: Sentence, next: Sentence } | null}
  */
 function explained(one) {
@@ -306,7 +311,7 @@ const GOOD = ["linked", "created", "existing", "reserved", "vouched for", "as if
 const OPEN = ["deferred"]
 
 /**
- * How far an address is vouched for, as rule 5 writes it.
+ * What vouches for an address, by the code that rule 5 writes.
  * @type {Record<string, string>}
  */
 const VOUCHING = {
@@ -329,12 +334,12 @@ const DETAILS = {
 const detailOf = (rule, detail) => (rule === "5" && VOUCHING[detail]) || DETAILS[detail]
 
 const UUID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
-/** A text in which each id with a known name is replaced by the name. */
+/** Splits a text at its ids, and replaces each id whose name is known by a link with that name. */
 const withNames = (text, names) => text.split(UUID).map(part =>
 	(names.has(part) ? h("a", { href: names.get(part).href }, userText(names.get(part).name)) : part && userText(part)))
 
 /**
- * Results of rule 4 that name something that was seen and did not help.
+ * The results of rule 4 for something that exists and did not help, each with its description.
  * @type {Record<string, string>}
  */
 const UNHELPFUL = {
@@ -347,7 +352,7 @@ const UNHELPFUL = {
 const isUnhelpful = ({ rule, result, about }) => rule === "4" && Boolean(about?.length) && result in UNHELPFUL
 
 /**
- * A trace, rule by rule. `names` is what `namesOf` returns.
+ * Draws a trace as a list of its steps. `names` is what `namesOf` returns.
  * @type {(steps: Step[] | undefined, names?: Names) => HTMLElement}
  */
 export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).map(one => {
@@ -370,7 +375,7 @@ const UNPROVED = "address_unproved"
 export const isUnproved = ({ outcome, trace }) =>
 	outcome === "refused" && Boolean(trace?.some(one => one.result === UNPROVED))
 
-/** The page that shows a row which a step of a trace was about. */
+/** The path, below /console/, of the page with the row that a step of a trace was about. */
 const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
 	tenant: `t/${id}/users`, user: `t/${tenant}/users/${id}`,
 	invite: `t/${tenant}/invites?q=${encodeURIComponent(name)}`,
@@ -378,7 +383,7 @@ const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
 })[type]
 
 /**
- * The names of the tenants, users and providers whose ids a decision holds, each with its page.
+ * The names of the tenants, users and providers whose ids occur in a decision, each with its page.
  * @type {(one: Attempt) => Promise<Names>}
  */
 export async function namesOf({ trace, provider, tenant_id: tenant, user_id: person }) {
@@ -411,7 +416,7 @@ export async function namesOf({ trace, provider, tenant_id: tenant, user_id: per
 }
 
 /**
- * The reason and what to do next, as a note; nothing if the attempt was admitted.
+ * A note with the reason of a refusal and what to do next; nothing for an admitted attempt.
  * @type {(one: Attempt) => Child}
  */
 export function advice(one) {

@@ -1,12 +1,13 @@
-// Code that is loaded when a row is first looked at, or its menu is first opened.
+// The menu of a row and the panel with its record. This code is loaded when the first of either is opened.
 import {
 	actionWords, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words
 } from "./core.js"
 
-// The menu of a row's further acts.
+// The menu with a row's less usual acts.
 
 /**
- * Opens `acts` {text, run} below the button `more`; arrow keys choose, Escape closes and returns the focus.
+ * Opens a menu of `acts` {text, run} below the button `more`. Arrow keys choose; Escape closes it and returns the
+ * focus.
  * @type {(more: HTMLElement, acts: Act[], name: Child) => void}
  */
 export function openMenu(more, acts, name) {
@@ -31,7 +32,7 @@ export function openMenu(more, acts, name) {
 	menu.showPopover()
 	again()
 	items[0].focus()
-	// A phone that is turned has another width.
+	// The window's width changes, for example when a phone is turned: place the menu again.
 	addEventListener("resize", again)
 	addEventListener("scroll", close, { once: true, capture: true })
 
@@ -45,7 +46,7 @@ export function openMenu(more, acts, name) {
 	}
 }
 
-/** Below its button, or above it at the end of the window; its end is at the button's end. */
+/** Places the menu below its button, or above it if there is no room below, and aligns their ends. */
 function place(menu, more) {
 	const at = more.getBoundingClientRect()
 	const { offsetHeight: height, offsetWidth: width } = menu
@@ -56,7 +57,7 @@ function place(menu, more) {
 	menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`
 }
 
-// A look at a row without leaving its list: everything in its record, beside it. Arrow keys go on, Escape closes.
+// A panel beside a list, with everything in the record of a row. Arrow keys go to the next row, Escape closes it.
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 const CODES = /^(status|role|source|outcome|reason|provider|kind|environment|type|delivery.*)$/
@@ -83,7 +84,7 @@ export const isOpen = () => Boolean(panel?.isConnected)
 export const close = () => panel?.remove()
 
 /**
- * Shows `item`, which is called `name`; `href` is its page, if it has one.
+ * Shows the record `item` in the panel, under the title `name`; `href` is the page of the item, if it has one.
  * @type {(item: object, name: string, href: string | undefined, signal: AbortSignal) => void}
  */
 export function show(item, name, href, signal) {

@@ -1,12 +1,12 @@
-// What a page rarely needs.
+// Code that a page rarely needs, and loads only then.
 import { button, countWords, formatNumber, h, note, replaceContent, restorableUntil, t, translate } from "./core.js"
 import { isAllowed, isProving, ownTenant, sendRequest, sentRequests, tabOf } from "./server.js"
 import { closeButton, copyButton, dialog, runAct, saveFile, toast } from "./dialogs.js"
 
-// What is said about a suspended or deleted tenant, and where to go from a page that does not exist.
+// The banner of a suspended or deleted tenant, and the link on a page that does not exist.
 
 /**
- * The banner on each page of a tenant that does not work now; `again()` draws the page anew.
+ * The banner on each page of a suspended or deleted tenant; `again()` draws the page anew.
  * @type {(one: API.Tenant, again: () => unknown) => HTMLElement}
  */
 export function banner(one, again) {
@@ -22,7 +22,8 @@ export function banner(one, again) {
 }
 
 /**
- * The list in which a page would be, as {href, text}; `unknown` are tenants that do not exist.
+ * For a page that does not exist: the link {href, text} to the list in which it would be. `unknown` are the slugs of
+ * tenants that do not exist.
  * @type {(route: Route, unknown: Set<string>) => { href: string, text: Child }}
  */
 export function wayBack({ page, params: { slug, tab, id } }, unknown) {
@@ -35,12 +36,12 @@ export function wayBack({ page, params: { slug, tab, id } }, unknown) {
 	return { href: "/console/", text: "Go to the overview" }
 }
 
-// What a view or a form asks of the API, as a program would send it: as curl.
+// The API requests of a view or a form, as curl commands that a program could run.
 
 const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
 
 /**
- * The curl of a request {method, path, body, etag, accept}, with an API key instead of the session.
+ * The curl command of a request {method, path, body, etag, accept}, with an API key instead of the session.
  * @type {(request: SentRequest) => string}
  */
 export function curlOf({ method, path, body, etag, accept }) {
@@ -53,7 +54,7 @@ export function curlOf({ method, path, body, etag, accept }) {
 }
 
 /**
- * The curl of a request, and buttons that copy it.
+ * The curl command of a request, and buttons that copy it.
  * @type {(request: SentRequest) => HTMLElement[]}
  */
 export const runnable = request => [h("code.code", { tabIndex: 0 }, curlOf(request)),
@@ -71,13 +72,13 @@ export const showRequests = () => dialog("Requests of this view",
 // A list as a file of comma-separated values.
 
 /**
- * The name that the server gives to a file.
+ * The file name that the server's answer gives.
  * @type {(answer: Response) => string}
  */
 export const nameOf = answer => /"(.*)"/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? "export"
 
 /**
- * Saves the list at `path`. Rows and bytes are counted as they come, and it can be stopped.
+ * Downloads the list at `path` and saves it as a file. A dialog counts what has arrived, and can stop the download.
  * @type {(path: string, noun: Noun) => Promise<void>}
  */
 export async function saveList(path, noun) {
@@ -86,7 +87,7 @@ export async function saveList(path, noun) {
 	/** @type {HTMLDialogElement | undefined} */
 	let node
 	let slow
-	// What comes at once needs no dialog, and no dialog may cover the question for a proof of presence.
+	// A short download needs no dialog, and no dialog may cover the question for a proof of presence.
 	const openLater = () => (slow = setTimeout(() => {
 		if (isProving()) return openLater()
 		const shown = dialog(t`Export ${noun.many}`, said, h("div.acts", button("Cancel", () => shown.close())))
@@ -112,7 +113,8 @@ export async function saveList(path, noun) {
 		saveFile(nameOf(answer), parts, "text/csv")
 		toast(t`${countWords(rows, noun.one, noun.many)} exported`)
 	} catch (error) {
-		// A file that breaks off is a network error: half of it would be taken for the whole.
+		// A download that breaks off is a network error. Its part is not saved, since it would be taken for the
+		// whole.
 		if (error.name !== "AbortError") toast(
 			error instanceof TypeError ? "The export stopped early; nothing was saved." : error.message, { stay: true },
 		)

@@ -1,4 +1,4 @@
-// The only way to the server, who is signed in there, and the places that they can reach.
+// Requests to the server, the operator who is signed in, and the pages that the operator can reach.
 import { preferences, queryString, slugOf, t, translateAnswer } from "./core.js"
 
 // Requests and their answers.
@@ -22,7 +22,7 @@ class Problem extends Error {
 }
 
 /**
- * The requests of this view, newest last, for "show me the curl". Secrets are masked.
+ * The API requests of this view, newest last, for the list "Requests of this view". Secrets are masked.
  * @type {SentRequest[]}
  */
 export const sentRequests = []
@@ -31,10 +31,12 @@ const etags = new WeakMap()
 /** @type {(object: object) => string | undefined} */
 export const etagOf = object => etags.get(object)
 
-// The idempotency keys of acts without an answer: sending the same again after a lost connection is then one act.
+// The idempotency keys of acts whose answer has not arrived. If such an act is sent again after a lost connection, it
+// has the same key, so the server does it only once.
 /** @type {Map<string, { key: string, until: number, isLost?: boolean }>} */
 const pending = new Map()
-// After this many milliseconds, the same request is a new act: others may have changed what it is about.
+// Milliseconds for which a key is used again. After that, the same request is a new act, since what it is about may
+// have changed.
 const KEY_LASTS = 15 * 60_000
 
 function keyOf(act) {
@@ -52,7 +54,8 @@ const masked = (name, value) => (SECRET.test(name) && typeof value === "string" 
 export const describeRequest = (path, { body, method = body ? "POST" : "GET", ...more } = {}) =>
 	({ ...more, method, path: `/v1${path}`, body: body ? JSON.stringify(body, masked, 2) : undefined })
 
-// A step-up replaces the session's cookie, so requests that were on their way with the old one are sent once more.
+// The time of the last step-up, by the page's clock. It replaced the session's cookie, so a GET that was under way
+// with the old cookie is sent once more. `asking` counts the questions for a proof that are open.
 let steppedUp = 0
 let asking = 0
 /**
@@ -61,7 +64,7 @@ let asking = 0
  */
 export const isProving = () => asking > 0
 /**
- * Whether the operator proved their presence; the frame asks for the proof.
+ * Asks the operator, through app.js, for a proof of presence; returns whether it was given.
  * @type {(problem: Refusal) => Promise<boolean>}
  */
 const provesPresence = async problem => {
@@ -78,22 +81,29 @@ const provesPresence = async problem => {
 }
 
 const NO_ANSWER = /^(step_up_required|second_factor_required|request_in_progress)$/
-/** Whether a refusal is the act's own answer. After any other, the act may have been done, or may be under way. */
+/**
+ * Whether a refusal is final, so that the act was not done. After any other error, the act may be done or under way.
+ */
 const isAnswer = (status, { code }) => status < 500 && ![401, 408, 429].includes(status) && !NO_ANSWER.test(code)
 
-// Requests that change nothing: about the session and the operator, dry runs and searches.
+// Matches requests that change nothing: those about the session and the operator, dry runs and searches.
 const CHANGES_NOTHING = /^\/(session|me)(\/|$)|[?&]dry_run=true|\/(evaluate|search|identify|test)$/
-/** Called when something has changed: repeating an earlier act whose answer was lost is a new act from now on. */
+/**
+ * Called when something has changed. Forgets the keys of acts whose answer was lost: such an act, repeated now, is
+ * new.
+ */
 function forgetLost() {
 	for (const [act, one] of pending) if (one.isLost) pending.delete(act)
 }
 
-/** A body that breaks off is not an answer: without this, its act would be taken for done. */
+/**
+ * Returns the answer with its whole body. Throws if the body breaks off: otherwise its act would be taken for done.
+ */
 const whole = async answer => new Response(answer.status === 204 ? null : await answer.arrayBuffer(), answer)
 
-// Requests that are sent with an idempotency key; the upload of a file is not.
+// Matches the paths to which a POST has an idempotency key, unless it uploads a file.
 const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|\?|$)/
-// How often an act that is under way is asked about again, twice a second.
+// How many times, every half second, a request is repeated whose act is still under way.
 const MOST_TRIES = 20
 /**
  * Returns the server's answer if its status is 2xx, and throws any other as a `Problem`.
@@ -112,17 +122,18 @@ export async function sendRequest(
 	const act = `${method} ${path} ${text}`
 	if (method === "POST" && !file && KEYED.test(path)) key ??= keyOf(act)
 	if (key) headers["idempotency-key"] = key
-	// Another key may be held meanwhile.
+	// What is stored for this act, unless another key has replaced this one meanwhile.
 	const held = () => (pending.get(act)?.key === key ? pending.get(act) : null)
 	remember(describeRequest(path, { method, body, etag, accept }))
 	let answer
 	try {
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
-		// For a request that must not be sent twice, the head of the answer alone decides that it is done.
+		// Read the whole body if the request can be repeated: a GET, or one with a key. Otherwise the status alone
+		// says that the act is done.
 		if (!accept && (method === "GET" || key)) answer = await whole(answer)
 	} catch (error) {
 		if (error.name === "AbortError") throw error
-		// A request made just as the connection came back may have gone out too early.
+		// A request made just as the connection came back may have gone out too early: send it once more.
 		if (method === "GET" && navigator.onLine && !tries) {
 			await new Promise(done => setTimeout(done, 500))
 			return sendRequest(path, { signal, accept, tries: 1 })
@@ -142,7 +153,8 @@ export async function sendRequest(
 	}
 	const problem = await answer.json().catch(() => ({ title: answer.statusText }))
 	if (held() && isAnswer(answer.status, problem)) pending.delete(act)
-	// The same act is under way, for example after a lost connection: ask until its answer is there.
+	// The same act is still under way, for example after a lost connection: repeat the request until its answer is
+	// there.
 	if (problem.code === "request_in_progress" && tries < MOST_TRIES) {
 		await new Promise(done => setTimeout(done, 500))
 		return sendRequest(path, { body, method, signal, etag, accept, key, tries: tries + 1 })
@@ -175,7 +187,8 @@ export async function api(path, options = {}) {
 }
 
 /**
- * Whether the server answers at all. If it does, what it does not have belongs to an older version.
+ * Whether the server answers at all. If it does, a file that it does not have belongs to an older version of the
+ * console.
  * @type {() => Promise<boolean>}
  */
 export const isServerThere = () => fetch("/livez", { cache: "no-store" }).then(answer => answer.ok, () => false)
@@ -199,7 +212,7 @@ export const currentOperator = () => /** @type {API.Operator} */ (operator)
 export const ownTenant = () => operator?.scope?.tenant_id ?? null
 
 /**
- * Keeps the operator as it is now, after they changed something of their own.
+ * Replaces the stored operator, after they changed something of their own account.
  * @type {(one: API.Operator) => unknown}
  */
 export const keepOperator = one => (operator = one)
@@ -207,23 +220,25 @@ export const keepOperator = one => (operator = one)
 /** @type {string[]} */
 let rights = []
 /**
- * Whether the server would allow this operator to do it. A tenant's own owner could not undo a suspension of the
- * tenant.
+ * Whether the operator may do what `right` names. Operators of a single tenant may not suspend it, since they could
+ * not undo that.
  * @type {(right: string) => boolean}
  */
 export const isAllowed = right => rights.includes(right) && !(ownTenant() && right === "suspendTenant")
 /**
- * Whether they may do that to the keys or origins of a page: a tenant's, or the platform's own.
+ * Whether the operator has `right` for the keys or origins that a page shows: those of a tenant, or the platform's
+ * own.
  * @type {(page: TenantPage, right: string) => boolean}
  */
 export const mayHere = (page, right) =>
 	isAllowed(page.tenant ? right : `writePlatform${/Origins$/.test(right) ? "Origins" : "Keys"}`)
 
-// How many people ask to join a tenant: it comes with the answer about who is signed in, so no page asks for it again.
+// How many people ask to join a tenant. The number comes with the answer about who is signed in, so no page needs
+// another request for it.
 /** @type {{ tenant?: string | null, number?: number, coming?: Promise<unknown> }} */
 let waiting = {}
 /**
- * Who is signed in, and how many people wait in the tenant (a slug or an id).
+ * Requests who is signed in, and how many people ask to join `tenant` (a slug or an id).
  * @type {(tenant?: string | null) => Promise<void>}
  */
 export async function loadMe(tenant) {
@@ -233,7 +248,7 @@ export async function loadMe(tenant) {
 	waiting = { tenant: tenant ?? ownTenant(), number: me.join_requests }
 }
 /**
- * The number of people who wait; requested if it is for another tenant than the last time.
+ * How many people ask to join `tenant`. This is requested only if the last number was for another tenant.
  * @type {(tenant?: string | null) => Promise<number | undefined>}
  */
 export async function waitingIn(tenant) {
@@ -248,7 +263,7 @@ export async function waitingIn(tenant) {
 	return mine.number
 }
 /**
- * This many of the people who wait were answered; a negative number means that they wait again.
+ * Subtracts answered join requests from the number that wait; a negative `by` adds them again, after an undo.
  * @type {(by?: number) => void}
  */
 export function answered(by = 1) {
@@ -265,13 +280,13 @@ export async function signOut() {
 /** @type {Map<string, Promise<API.Tenant>>} */
 const tenants = new Map()
 export const forgetTenants = () => tenants.clear()
-/** The next operator is asked for anew, with what they may see. */
+/** Forgets the operator and the tenants, so that both are requested again for the operator who signs in next. */
 export function forgetOperator() {
 	operator = null
 	forgetTenants()
 }
 /**
- * A tenant by slug or id, requested once until it is forgotten.
+ * The tenant with this slug or id. It is requested only once, until `forgetTenants` is called.
  * @type {(slug: string) => Promise<API.Tenant>}
  */
 export async function tenantOf(slug) {
@@ -283,21 +298,21 @@ export async function tenantOf(slug) {
 	return asked
 }
 
-// The places that the navigation leads to.
+// The pages to which the navigation leads.
 
-// Tenants of addresses that do not exist.
+// Slugs in addresses for which there is no tenant.
 /** @type {Set<string>} */
 export const unknownSlugs = new Set()
 /** @type {(slug: string | null | undefined) => string | null | undefined} */
 export const knownSlug = slug => (slug && unknownSlugs.has(slug) ? null : slug)
-/** The tenant that the page belongs to. The simulator stays with the one that it was opened from. */
+/** The slug of the tenant to which the page belongs. The simulator belongs to the tenant from which it was opened. */
 const slugHere = () => knownSlug(slugOf(location.pathname)
 	?? (location.pathname === "/console/simulator" ? new URLSearchParams(location.search).get("tenant") : null))
 /** @type {() => string | null | undefined} */
 export const tenantHere = () => knownSlug(slugOf(location.pathname)) ?? ownTenant() ?? preferences().tenant
 
 /**
- * The pages outside of a tenant; those with `pin` are also at the bottom of a small window.
+ * The pages outside of a tenant. Those with `pin` are also in the bar at the bottom of a small window.
  * @type {() => (Place | false)[]}
  */
 const platformPlaces = () => [
@@ -319,7 +334,8 @@ const platformPlaces = () => [
 ]
 
 /**
- * The pages of a tenant under their groups. `key` is pressed after G; `right` is needed to read the page.
+ * The pages of a tenant, each after the title of its group. `key`, pressed after G, opens the page; `right` is needed
+ * to read it.
  * @type {(Tab | { group: string })[]}
  */
 const TENANT_PLACES = [
@@ -343,7 +359,7 @@ const TENANT_PLACES = [
 ]
 
 /**
- * The tenant's pages; the simulator is not below a tenant.
+ * The pages that are below a tenant's path: all but the simulator.
  * @type {Tab[]}
  */
 const TABS = TENANT_PLACES.flatMap(one => ("tab" in one && one.tab !== "simulator" ? [one] : []))
@@ -360,13 +376,15 @@ const tenantPlaces = tenant => TENANT_PLACES.map(one =>
 	"group" in one ? one : mayRead(one) && { ...one, href: hrefOf(tenant, one.tab), sub: tenant })
 
 /**
- * Whether it is a place, and not only the name of a group.
+ * Whether an entry of the navigation is a page, and not only the title of a group.
  * @param {Place | false} one
  * @returns {one is LinkedPlace}
  */
 const isLinked = one => Boolean(one && one.href)
 
-/** For an operator of one tenant: its pages, and those outside that it does not have itself. */
+/**
+ * For an operator of a single tenant: the tenant's pages, and those of the platform that have no counterpart there.
+ */
 function ownPlaces(tenant) {
 	const [overview, ...others] = platformPlaces().filter(isLinked).filter(({ key }) => !/^[das]$/.test(key ?? ""))
 	const pinned = one => (/users|keys|decisions|audit/.test(one.href) ? { ...one, pin: true } : one)
@@ -374,7 +392,7 @@ function ownPlaces(tenant) {
 }
 
 /**
- * The pages that the navigation shows: inside a tenant, those of the tenant and the way out.
+ * The entries of the navigation. Inside a tenant, they are the tenant's pages and a link that leads out of it.
  * @type {() => Place[]}
  */
 export function placesHere() {
@@ -389,7 +407,7 @@ export function placesHere() {
 }
 
 /**
- * Every page that can be reached; those of the current place come first.
+ * Every page that the operator can reach: inside a tenant, its pages come first, and elsewhere those of the platform.
  * @type {() => LinkedPlace[]}
  */
 export function places() {
@@ -401,32 +419,32 @@ export function places() {
 }
 
 /**
- * The pages of a tenant that have others below them.
+ * The pages of a tenant that have further pages below them, and which ids those can have.
  * @type {Record<string, RegExp>}
  */
 const HAS_MORE = { users: /./, invites: /^join-links$/, keys: /./, jobs: /./ }
 /**
- * Whether a tenant has such a page; the platform has every one that is matched.
+ * Whether a tenant has the page `tab`, and below it a page `id`. A path without `tab` is the tenant's first page.
  * @type {(tab?: string, id?: string) => boolean}
  */
 export const isPlace = (tab, id) => tab === undefined
 	|| TABS.some(one => one.tab === tab && (id === undefined || HAS_MORE[tab]?.test(id)))
 
 /**
- * The page of a tenant at `tab`; the first one if there is no such page.
+ * The page of a tenant at `tab`, or the first page if there is no such one.
  * @type {(tab: string | undefined) => Tab}
  */
 export const tabOf = tab => TABS.find(one => one.tab === tab) ?? TABS[0]
 
 /**
- * The places that were seen last, {text, href}, this one first. They stay in this tab until the sign-out.
+ * The pages that were seen last, as {text, href}, this one first. They are kept in this tab until the sign-out.
  * @type {() => { text: string, href: string }[]}
  */
 export const recentPlaces = () => JSON.parse(sessionStorage.getItem("places") ?? "[]")
 const MOST_PLACES = 9
 
 /**
- * `text` is the page's title. Addresses are stored without search and filters.
+ * Adds this page, with `text` as its title, to the pages seen last. The address is kept without search and filters.
  * @type {(text: string) => void}
  */
 export function rememberPlace(text) {

@@ -1,4 +1,4 @@
-// What an operator who came by a link sets up to sign in again: a password or a passkey.
+// The set-up of a password or a passkey, so that an operator who came by a one-time link can sign in again.
 import { button, h, note, replaceContent } from "./core.js"
 import { api } from "./server.js"
 import { newPassword } from "./door.js"
@@ -6,8 +6,8 @@ import { form } from "./form.js"
 import { makePasskey, passkeyRefusal, passkeysFault } from "./passkeys.js"
 
 /**
- * Both ways; calls `done()` when one is set up. Neither asks for a proof of presence: it would wait for the dialog that
- * it is in.
+ * A form for a password and a button for a passkey; calls `done()` when either is set up. Neither asks for a proof of
+ * presence: these may be shown in the dialog for the proof, and would wait for it forever.
  * @type {(done: () => unknown) => HTMLElement}
  */
 export function setUpWays(done) {
@@ -17,7 +17,7 @@ export function setUpWays(done) {
 		replaceContent(trouble)
 		try {
 			const passkey = await makePasskey({ proved: true })
-			// Its name can be changed in the account.
+			// The operator can rename the passkey on the page of the account.
 			const name = navigator.userAgentData?.platform || navigator.platform || "Passkey"
 			await api("/me/passkeys", { body: { name, passkey }, proved: true })
 			done()

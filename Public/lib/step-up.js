@@ -17,7 +17,8 @@ const FIELDS = {
 }
 
 /**
- * Asks for one of `methods`; returns whether it was given. If there is none, `remedies` lead on.
+ * Asks the operator for a proof of presence by one of `methods`; returns whether it was given. If there are no
+ * methods, `remedies` decide what is offered instead.
  * @type {(problem: { detail: string, methods?: string[], remedies?: string[] }) => Promise<boolean>}
  */
 export function stepUp({ detail, methods = [], remedies = [] }) {
@@ -48,7 +49,7 @@ export function stepUp({ detail, methods = [], remedies = [] }) {
 }
 
 /**
- * What an operator can do who has nothing to prove it with; none of it ends a session that could not be begun again.
+ * What an operator can do who has no means of proof. Nothing here ends a session that could not be begun again.
  * @type {(remedies: string[], done: () => unknown) => HTMLElement}
  */
 export function leadsOn(remedies, done = () => {}) {
@@ -74,7 +75,7 @@ export function leadsOn(remedies, done = () => {}) {
 	return h("div.stack-gap", parts)
 }
 
-/** A new one-time link to the operator's own address; the session stays. */
+/** A button that mails a new one-time link to the operator's own address. The session continues. */
 function byMail() {
 	const said = h("div", { role: "status" })
 	const act = button("Mail me a new link", async () => {
@@ -91,14 +92,17 @@ function byMail() {
 	return h("div.stack-gap", h("div.acts", act), said)
 }
 
-/** An operator signs in again to prove it if their provider does not say when it asked its user. */
+/**
+ * Ends the session, so that the operator signs in again as the proof. This is for a provider that does not say when
+ * it last authenticated its user.
+ */
 async function signInAgain() {
 	await api("/session", { method: "DELETE" })
 	sessionStorage.clear()
 	leaveFor(`/console/sign-in${queryString({ next: location.pathname })}`)
 }
 
-/** A button that asks the browser for a passkey; `isOnly`: there is no other way. */
+/** A button that asks the browser for a passkey. `isOnly`: there is no other method. */
 function byPasskey(done, isOnly) {
 	const fault = passkeysFault()
 	if (fault) return note("info", "key", fault)
@@ -119,8 +123,8 @@ function byPasskey(done, isOnly) {
 }
 
 /**
- * A link to the provider, which asks its user again; its window says so on the channel `heard`. `isOnly`: there is no
- * other way.
+ * A link to the provider, which authenticates its user again; then the provider's window reports on the channel
+ * `heard`. `isOnly`: there is no other method.
  */
 function byProvider(heard, done, isOnly) {
 	heard.onmessage = done

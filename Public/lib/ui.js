@@ -1,5 +1,4 @@
-// Lists, and everything else that a page is made of under one name; the first page only imports the parts that it
-// needs.
+// Lists, and a single place from which pages import most of what they need. The code of some parts is loaded later.
 import {
 	actionWords, append, button, countTotal, formatExact, h, icon, liveRegion, noValue, note, pageHead,
 	preferences, query, queryString, replaceContent, setPreference, setQuery, showState, statusTag, t, timeNode,
@@ -14,7 +13,7 @@ export * from "./dialogs.js"
 // A secret that is shown once.
 
 /**
- * Asks with only an API key, as a machine would, whether it works.
+ * Tests an API key by a request without the session, as a machine would send it.
  * @type {(key: string) => Promise<{ status: number, name?: string, detail?: string }>}
  */
 async function probe(key) {
@@ -23,9 +22,9 @@ async function probe(key) {
 }
 
 /**
- * Shows a secret once; it cannot be closed before "stored" is ticked. `name` is the name of its variable in a settings
- * file, if it has one; or `file` {name, text, type, label} is downloaded instead. `more` is another button. `call` is a
- * request with which an API key can be tried.
+ * Shows a secret once, in a dialog that cannot be closed before "stored" is ticked. A file can be downloaded: `file`
+ * {name, text, type, label}, or a settings file in which `name` is the secret's variable. `more` is another button.
+ * `call` is the path of a request to try an API key with.
  * @type {(secret: Secret) => HTMLDialogElement}
  */
 export function revealSecret({ title, secret, name, file, call, text, more }) {
@@ -52,7 +51,7 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 		node.replaceChildren()
 		secret = ""
 	}
-	// Some browsers would change a file name that begins with a dot.
+	// The file is not called `.env`: some browsers would change a name that begins with a dot.
 	const given = file ?? { name: "gatehouse.env", text: `${name}=${secret}\n`, label: "Download .env" }
 	const download = () => saveFile(given.name, [given.text], given.type ?? "application/octet-stream")
 	const curl = h("code.code")
@@ -66,7 +65,7 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 		call && h("details", { ontoggle: showCurl }, h("summary", "Call the API with it"), curl),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")
-	// A second Escape closes a dialog even if its `cancel` was refused.
+	// Prevent the key itself: a second Escape closes a dialog even if its `cancel` event was prevented.
 	node.addEventListener("keydown", event => event.key === "Escape" && event.preventDefault())
 	node.addEventListener("cancel", event => event.preventDefault())
 	addEventListener("beforeunload", leave)
@@ -74,9 +73,9 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 	return node
 }
 
-// Dialogs with a form; their code is loaded with the first one.
+// Dialogs with a form. Their code is loaded when the first one is opened.
 
-/** Calls a function of the forms' code, which is loaded with the first call, and says so if it cannot be loaded. */
+/** Returns a function that calls `name` of lib/form.js. If that file cannot be loaded, a message says so. */
 const withForms = name => async options => {
 	try {
 		return (await import("./form.js"))[name](options)
@@ -91,7 +90,7 @@ const withForms = name => async options => {
 	}
 }
 /**
- * See lib/form.js.
+ * Opens a dialog with a form; see lib/form.js.
  * @type {(spec: DialogSpec) => Promise<HTMLDialogElement | null>}
  */
 export const formDialog = withForms("formDialog")
@@ -101,28 +100,28 @@ export const confirm = withForms("confirm")
 export const askToLeave = withForms("askToLeave")
 
 /**
- * A form's field that is ticked or not.
+ * A check box as a field of a form.
  * @type {(name: string, label: string, value?: boolean) => Field}
  */
 export const tickField = (name, label, value) => ({ name, label, type: "check", value })
 
-// A table is drawn anew as a whole; the row that has the focus keeps it, by its id.
+// A table is always redrawn as a whole. The focused row, known by its id, then gets the focus again.
 /**
- * Keeps the focus of a table while it is drawn anew: call `keep()` before and `give()` after.
+ * Keeps the focus in a table while it is redrawn: call `keep()` before and `give()` after.
  * @type {(table: HTMLElement) => { keep: () => void, give: () => void }}
  */
 function focusOf(table) {
 	/** @type {{ id?: string, at: number, isLink: boolean, isBox: boolean } | null} */
 	let held = null
 	return {
-		/** Remembers where the focus is, if it is in a row; app.js deals with the rest. */
+		/** Remembers which row has the focus; app.js deals with a focus elsewhere. */
 		keep() {
 			const one = document.activeElement
 			const row = one?.closest("tr[data-id]")
 			if (!one || !row || !table.contains(row)) return
 			held = { id: row.dataset.id, at: row.rowIndex - 1, isLink: one.matches("a"), isBox: one.matches("input") }
 		},
-		/** Gives it back: to the same row, or to the one in its place, or else to the table. */
+		/** Restores the focus: to the same row, or to the one that is now in its position, or else to the table. */
 		give() {
 			const isLost = document.activeElement === document.body || table.contains(document.activeElement)
 			const place = held
@@ -137,12 +136,12 @@ function focusOf(table) {
 	}
 }
 
-// Columns and filters that several lists have, and what stands in their cells.
+// Columns and filters that several lists have, and the contents of their cells.
 
 /** @type {Column<{ status: string }>} */
 export const STATUS = { label: "Status", cell: one => statusTag(one.status), state: true }
 /**
- * The tenant of a row in a list of all tenants; if it is gone, its id.
+ * The column with a row's tenant, in a list of all tenants. For a tenant that no longer exists, it shows the id.
  * @type {Column<{ tenant_id?: string | null, tenant_name?: string }>}
  */
 export const TENANT = {
@@ -155,8 +154,8 @@ export const timeColumn = (label, name, more) => ({ label, cell: one => timeNode
 /** @type {(label?: string) => Column<any>} */
 export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
 /**
- * The note beside an address with letters that may be mistaken for others, also in its ASCII form; its code is loaded
- * with the first such address.
+ * A note beside an address whose letters look like others, even if the address is in its ASCII form; its code is
+ * loaded with the first such address.
  * @type {(text: string | null | undefined) => HTMLElement | null}
  */
 export function lookalikeNote(text) {
@@ -167,7 +166,7 @@ export function lookalikeNote(text) {
 }
 
 /**
- * A cell's value; a press filters the list by it.
+ * A cell's value as a link that filters the list by it.
  * @type {(name: string, value: string | null | undefined, shown: Child) => Child}
  */
 export const filterLink = (name, value, shown) => (value == null ? shown
@@ -175,7 +174,7 @@ export const filterLink = (name, value, shown) => (value == null ? shown
 
 // The bar above a list: search, filters, export and the button for a new thing.
 
-/** An API key, or a longer piece of one than lists show: it is never searched for. See palette.js. */
+/** Matches an API key, or a part that is longer than the one in lists. It is never searched for; see palette.js. */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
 
 /** @type {(filter: Filter) => HTMLInputElement | HTMLSelectElement} */
@@ -224,7 +223,7 @@ function listBar(spec, filters, counted, change) {
 		node: h("div.bar", { role: "search" }, box
 			&& h("div.grow", icon("search"), box), fields.map(one => one.node), spec.time?.choice, live,
 			counted),
-		// What is for the list as a whole stands beside the page's title.
+		// Acts that concern the whole list are placed beside the page's title.
 		acts: [related, take, spec.create()],
 		read(wanted) {
 			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
@@ -235,32 +234,32 @@ function listBar(spec, filters, counted, change) {
 }
 
 /**
- * Saves a list, or only those rows whose `ids` are asked for, as CSV.
+ * Saves the list at `path` as CSV; with `ids` in its query, only those rows.
  * @type {(path: string, noun: Noun) => Promise<void>}
  */
 export const exportFile = async (path, noun) => (await import("./seldom.js")).saveList(path, noun)
 
-// A list shows as many of its columns as fit; a look at a row shows all of it.
+// A list shows as many of its columns as fit. The panel of a row shows its whole record.
 
-/** Up to this width rows are drawn as cards, which have room for every column. */
+/** Matches narrow windows, in which rows are drawn as cards, which have room for every column. */
 const CARDS = matchMedia("(max-width: 720px)")
 
 /**
- * The order in which columns are left out: the creation time first, then from the last one; a state at the end, the
- * first never.
+ * The columns, in the order in which they are left out: the creation time, then from the last column to the second,
+ * but those with a status at the very end. The first column is never left out.
  */
 const orderOf = columns => columns.map((one, at) => ({ ...one, at })).slice(1).toSorted((one, other) =>
 	Number(other.sort === "created_at") - Number(one.sort === "created_at")
 	|| Number(Boolean(one.state)) - Number(Boolean(other.state)) || other.at - one.at)
 
 /**
- * Hides the columns of the table in `place` that do not fit. It does so whenever the width changes, and when the
- * returned function is called.
+ * Hides the columns of the table in `place` that do not fit, whenever the width changes or the returned function is
+ * called.
  */
 function columnFit(place, columns, isChosen, signal) {
 	let width = 0
 	const fit = () => {
-		// Rows that come with their page are measured when it is shown, before it is painted.
+		// If the rows were ready before their page was shown, measure them once it is, before it is painted.
 		if (!place.isConnected) return void requestAnimationFrame(() => place.isConnected && fit())
 		const rows = [...place.querySelectorAll("table.stack tr")]
 		const fits = () => place.scrollWidth <= place.clientWidth
@@ -271,7 +270,7 @@ function columnFit(place, columns, isChosen, signal) {
 			if (fits()) return
 			for (const row of rows) row.cells[at + (isChosen ? 1 : 0)].hidden = true
 		}
-		// Even the first column alone is too wide: it has long words beside the buttons.
+		// Beside the buttons, even the first column alone is too wide: it has long words.
 		place.classList.toggle("snug", !fits())
 	}
 	const watch = new ResizeObserver(([{ contentRect }]) => {
@@ -289,14 +288,14 @@ function columnFit(place, columns, isChosen, signal) {
 function columnHead({ label, sort }, wanted, change) {
 	const now = wanted.sort ?? "-created_at"
 	const order = now === sort ? "ascending" : now === `-${sort}` ? "descending" : null
-	// Times begin with the newest, and names with the first.
+	// The first press on a time sorts the newest first; on a name, from A to Z.
 	const next = order === "ascending" || (!order && sort === "created_at") ? `-${sort}` : sort
 	const turn = () => h("button.btn.ghost.tiny", { type: "button", onclick: () => change({ sort: next }) }, label,
 		order && icon(order === "ascending" ? "up" : "down"))
 	return h("th", { scope: "col", "aria-sort": sort && order }, sort ? turn() : label)
 }
 
-/** For acts {text, run}, the usual one first: a button for it, and ⋯ with the others if there are more. */
+/** The buttons for a row's acts {text, run}: one for the first act, and ⋯ for a menu of the others. */
 function rowActions([first, ...rest], name) {
 	if (!first) return null
 	const usual = button(first.text, first.run, { look: ".ghost.tiny", name })
@@ -327,8 +326,8 @@ function skeleton(table, columns) {
 // Rows that are selected together.
 
 /**
- * Rows that are selected together: a box in each row, Shift for a range, one box for the page. What can be done to
- * them, and selecting all that match, is in lib/chooser.js, which is loaded with the first selection.
+ * The check boxes that select rows: one for each row (with Shift, a range) and one for the page. Acting on the
+ * selected rows, and selecting all that match, is in lib/chooser.js, which is loaded with the first selection.
  */
 function rowSelection(spec, reload) {
 	const node = h("div.bar.bulk", { hidden: true, role: "group", "aria-label": "Selected rows" })
@@ -338,8 +337,8 @@ function rowSelection(spec, reload) {
 	let whole = null
 	let offer = null
 
-	// Only the first selection waits for the module, with an empty bar; later ones are drawn at once. Work on an
-	// earlier selection is not covered up.
+	// Shows the toolbar. It stays empty while the first selection loads the module; later ones are drawn at once. It
+	// does not replace the progress of work on an earlier selection.
 	async function show() {
 		const items = boxes.filter(({ box }) => box.checked).map(({ item }) => item)
 		if (every) {
@@ -370,9 +369,12 @@ function rowSelection(spec, reload) {
 
 	return {
 		node,
-		/** The rows are gone, and the selection with them. */
+		/** Ends the selection; called when its rows are gone. */
 		none,
-		/** Begins a page of a list with that `total`; returns the box of its head. */
+		/**
+		 * Begins a page of a list with that `total`. Returns the check box for the table's head, which selects the
+		 * page.
+		 */
 		all(total) {
 			none()
 			whole = total
@@ -394,11 +396,11 @@ function rowSelection(spec, reload) {
 	}
 }
 
-// What a reader chooses to see of a list: its columns, and everything in one row's record.
+// What the reader chooses to see: the columns of a list, and the whole record of a row.
 
 /**
- * The columns of the list `name` that are shown, which this browser stores, and the button that chooses them; the first
- * column is always shown. `change()` is called after another choice.
+ * Which columns of the list `name` are shown, as this browser has stored it, and the button to choose them. The first
+ * column is always shown. `change()` is called after each choice.
  */
 function columnChoice(all, name, change) {
 	const key = `hide ${name}`
@@ -417,8 +419,8 @@ function columnChoice(all, name, change) {
 }
 
 /**
- * Opens a look at a row: by Space on its link, or by a click beside its content; then arrow keys go on, and Escape ends
- * it. `find(id)` → the row's item, `named(item)` → what it is called.
+ * Opens the panel of a row: by Space on its link, or by a click beside its content. Arrow keys then go to other rows,
+ * and Escape closes it. `find(id)` returns the row's item, `named(item)` its title.
  */
 const lookOf = (find, named, signal) => async event => {
 	const { key, type, target } = event
@@ -490,7 +492,7 @@ const lookOf = (find, named, signal) => async event => {
  */
 
 /**
- * A list of one request, whose whole state is in the URL.
+ * Draws a list from one request. Its whole state, such as filters and order, is in the URL.
  * @template Item
  * @param {Page & Partial<TenantPage>} page
  * @param {ListSpec<Item>} spec
@@ -617,7 +619,7 @@ export async function list(page, spec) {
 		if (data.next_cursor) append(pager, button("Next page", () => turn({ cursor: data.next_cursor })))
 	}
 
-	/** Shows another page of the list, with the focus at its beginning. */
+	/** Shows another page of the list, and focuses the table. */
 	function turn(values) {
 		table.focus({ preventScroll: true })
 		change(values)
@@ -641,14 +643,14 @@ export async function list(page, spec) {
 		)
 	}
 
-	/** If the server refuses the value of a filter, the message has the filter's name. */
+	/** Shows a refusal of the list's request. If it is about the value of a filter, the message names the filter. */
 	function drawRefusal(error) {
-		// A time zone that the server does not know is replaced by UTC.
+		// If the server does not know the reader's time zone, use UTC instead.
 		if (time?.asked.time_zone && error.errors?.some(one => one.pointer === "?time_zone")) {
 			time.asked.time_zone = ""
 			return load()
 		}
-		// A sort order that the list does not have is left out.
+		// If the list does not have this sort order, use the default.
 		if (error.errors?.some(one => one.pointer === "?sort")) return change({ sort: "" }, { replace: true })
 		const wrong = (error.errors ?? []).flatMap(({ pointer, detail }) => {
 			const name = pointer.replace(/^\?/, "")
