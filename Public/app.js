@@ -251,7 +251,7 @@ const isLost = node =>
 	!node || node === document.body || !node.checkVisibility() || node.matches(":disabled, [inert] *")
 
 /**
- * Gives the focus to a node if it can take it; returns whether it did.
+ * Focuses a node if it can take the focus; returns whether it did.
  * @type {(node: HTMLElement | null | undefined, preventScroll?: boolean) => boolean}
  */
 function give(node, preventScroll = true) {
@@ -381,7 +381,7 @@ async function tenant(page, draw) {
 		{ text: userText(one.name), href: `${base}/users` },
 		id && { text: name, href: `${base}/${known}` },
 	].filter(Boolean)
-	// A page below a tab has its own title.
+	// A page below that of a tab, such as one of a single user, draws its own title.
 	const title = pageHead(id ? null : name, { crumbs, acts: id ? null : [] })
 	const heading = id ? null : title.querySelector("h1")
 	if (heading) heading.dataset.title = String(t`${translate(name)} · ${one.name}`)
@@ -389,7 +389,7 @@ async function tenant(page, draw) {
 	const isWell = one.status === "active"
 	append(page.body, [
 		title, isWell ? null : (await import("./lib/seldom.js")).banner(one, again),
-		// Shown only in a small window, where the navigation has no room for these links. Pages that the operator may
+		// Shown only in a small window; in a larger one, the navigation has these links. Pages that the operator may
 		// not read have no link here; opened by their address, they say why.
 		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(({ tab, text }) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
@@ -455,7 +455,7 @@ async function drawPage() {
 	sentRequests.length = 0
 	// Close the dialogs of the page before, except one with a secret that would be lost.
 	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
-	// The page's code and its tenant are loaded while the frame asks who is signed in.
+	// The page's code and its tenant are loaded while the frame requests who is signed in.
 	const code = route && import(`./pages/${fileOf(route)}.js`)
 	if (!/outside|overview/.test(route?.page ?? "")) import("./lib/ui.js").catch(() => {})
 	code?.catch(() => {})

@@ -1,4 +1,4 @@
-// Charts, and the period that they show.
+// Bar charts, and the control that chooses a page's period.
 import { ZONE, dataTable, dayOf, formatDay, formatNumber, h, replaceContent, svgNode, t } from "./core.js"
 
 /**
@@ -44,7 +44,7 @@ export function bars(title, points, series, style, sentence) {
 			points.map((one, at) => [h("time", formatDay(one.at, style)), ...values[at].map(formatNumber)]))))
 }
 
-// Bars over which a part of their period is selected.
+// Bars on which a part of their period can be selected.
 
 /**
  * A period between two times. An empty time means that there is no limit on that side.
@@ -199,7 +199,7 @@ export function period(change, any = "") {
 	}
 }
 
-// How a list's rows are spread over its period. Dragging over a part of it narrows the list.
+// Bars with the number of a list's rows in each part of its period. Selecting some bars narrows the list to their time.
 
 /**
  * What is added to a list by time: the control of its period, a function that shows the period of an address there,
@@ -222,7 +222,7 @@ export function overTime(change) {
 	return { choice: choice.node, read: choice.read, bars: node, draw, asked: { histogram: 60, time_zone: ZONE } }
 }
 
-/** Bars that narrow the list's period; `draw(data)` shows a list's histogram. */
+/** Bars that show how many rows a list has over time; selecting some of them narrows the list's period. */
 function histogram(change) {
 	const { node, draw } = narrowing(change, t`Rows by time`)
 	// Reserve the space of the bars while the list is requested.

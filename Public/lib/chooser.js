@@ -20,8 +20,8 @@ const WIDE = 100
  * @property {Record<string, unknown>} [more]
  * @property {(item: Item) => Promise<unknown>} [run]
  * @property {(items: Item[], reload: () => Promise<unknown>) => unknown} [all]
- * @property {Nothing | ((item: Item) => Promise<unknown>)} [back] undoes it for one row
- * @property {string} [asks] a question before it
+ * @property {Nothing | ((item: Item) => Promise<unknown>)} [back] undoes the act for one row
+ * @property {string} [asks] the question that is asked before the act
  * @property {number} [number] exactly so many rows must be selected
  */
 

@@ -88,8 +88,8 @@ const SPOKEN = ["aria-label", "title", "placeholder"]
 const DATA = ["CODE", "KBD"]
 
 /**
- * Makes an element: `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`. The properties may be left
- * out. It is called `h` as in hyperscript, since a page consists of little else than calls to it.
+ * Makes an element: `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`. The properties may be
+ * left out. The name is short, as in the library hyperscript, because pages consist mainly of calls to it.
  * @type {MakeElement}
  */
 export const h = (selector, ...kids) => {
@@ -406,7 +406,7 @@ setInterval(() => {
 	}
 }, TICK)
 
-// The URL is the only state of a page.
+// Addresses. A page has no state besides its URL.
 
 /**
  * The page that is shown now, as `current`. `mayLeave`: it may be left without a question, because the session is

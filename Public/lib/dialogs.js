@@ -2,7 +2,7 @@
 import { button, h } from "./core.js"
 import { api } from "./server.js"
 
-// Messages, and how the last change is undone.
+// Messages, and the undo of the last change.
 
 const stack = /** @type {HTMLElement} */ (document.querySelector("toast-stack"))
 addEventListener("keydown", event => {
@@ -34,7 +34,7 @@ export function toast(text, { action, run, stay = Boolean(action) } = {}) {
 
 /** @type {(() => unknown) | null} */
 let lastUndo = null
-/** Undoes the last change: by the `Z` key, or by the message's button. */
+/** Undoes the last change. The `Z` key calls it, and so does the button in the change's message. */
 export function undo() {
 	const run = lastUndo
 	lastUndo = null

@@ -153,7 +153,7 @@ function read(type, control, { keep }) {
 	if (type === "json") return jsonOf(control)
 	const text = type === "password" ? control.value : control.value.trim()
 	if (text === "") return keep ? null : undefined
-	// The end of that day in the reader's zone.
+	// The end of the typed day, in the reader's zone.
 	if (type === "day") return new Date(`${text}T23:59:59`).toISOString()
 	return type === "number" ? Number(text) : text
 }
@@ -217,20 +217,20 @@ function row(field) {
  * `name = value` a line), `json` (an array), `check` (one box), `checks` (an array of the ticked options), `tenant`
  * (an id, chosen by name) and `day` (a time, the end of the chosen day).
  * @typedef {object} Field
- * @property {string} name a dotted name is a member of a member
+ * @property {string} name a name with a dot is that of a member of an object
  * @property {Sentence} label
  * @property {boolean} [required]
  * @property {string} [type] text by default, or a select if there are options
  * @property {(Choice | ChoiceGroup)[]} [options]
  * @property {Child} [hint]
- * @property {any} [value] at first; else that of the object that is edited
+ * @property {any} [value] the first value; by default that of the edited object
  * @property {string} [look] more classes
  * @property {string} [autocomplete]
  * @property {Properties} [attrs] further properties of the control
  * @property {string[]} [also] further members whose errors belong to the field
- * @property {boolean} [unique] a refusal with 409 belongs to it
+ * @property {boolean} [unique] the error of an answer 409 is shown at this field
  * @property {boolean} [named] holds names or addresses, and warns of those that may be mistaken for others
- * @property {(values: any) => boolean} [when] whether it applies to these values
+ * @property {(values: any) => boolean} [when] whether the field applies, given these values of all
  */
 
 /**
@@ -246,8 +246,8 @@ function row(field) {
  * @property {any} [start] what the fields hold at first
  * @property {any} [values] the object that is edited: only what was changed is sent, an emptied value as null
  * @property {string | null} [draft] the name under which typed values are kept
- * @property {(error: Refusal, values: any) => boolean} [refused] whether it dealt with a refusal
- * @property {null | (() => Promise<unknown>)} [refresh] reads the object anew after a 412; what was typed can then be
+ * @property {(error: Refusal, values: any) => boolean} [refused] returns whether it dealt with a refusal
+ * @property {null | (() => Promise<unknown>)} [refresh] requests the object after a 412; what was typed can then be
  *   sent on top of it
  */
 
@@ -425,7 +425,7 @@ function requestOf(form, read) {
  * @property {string} [method]
  * @property {string | null} [etag]
  * @property {null | Sentence | ((made: any) => Sentence)} [said] the message when it is done
- * @property {() => unknown} [after] called then, unless there is a `done`
+ * @property {() => unknown} [after] called when it is done, unless there is a `done`
  * @typedef {DialogParts & Omit<FormSpec, "submit" | "values" | "cancel" | "refused" | "refresh">} DialogSpec
  */
 
@@ -465,12 +465,12 @@ export const askToLeave = leave => confirm({
 })
 
 /**
- * A question before something final.
+ * A dialog that asks before something that may not be undone.
  * @typedef {object} ConfirmParts
  * @property {Child} text says what stops working
  * @property {Sentence} act the text of its button
- * @property {string} [keep] the text of the other one, which has the focus
- * @property {Nothing | string} [type] must be typed first
+ * @property {string} [keep] the text of the button that cancels, which has the focus
+ * @property {Nothing | string} [type] a word that must be typed first
  * @property {(Field | Nothing)[]} [fields] check boxes whose members are sent too
  * @property {(more: any) => unknown} [run] is called instead of a request
  * @property {Record<string, unknown>} [query] of the request

@@ -4,8 +4,8 @@ import { icon, note, t, userText } from "./core.js"
 
 const script = name => new RegExp(`\\p{Script=${name}}`, "u")
 const LATIN = script("Latin")
-// Letters of scripts that may occur together in one name, also with Latin letters (UTS 39 section 5.2). A letter of
-// any other script may only occur with letters of its own script.
+// Matches letters of scripts that may occur together in one name, also with Latin letters (UTS 39 section 5.2). A
+// letter of any other script may only occur with letters of its own script.
 const EAST = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
 const OTHERS = [
 	"Greek", "Cyrillic", "Armenian", "Cherokee", "Georgian", "Hebrew", "Arabic", "Thai", "Devanagari",

@@ -224,7 +224,7 @@ export function open({ tab, text = "" } = {}) {
 	/** @type {AbortController} */
 	let running
 	let at, timer
-	// Enter may come before the answer: then the first thing found is opened.
+	// Whether Enter was pressed before the answer came: then the first result is opened.
 	let wantsFirst = false
 	look()
 

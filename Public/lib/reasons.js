@@ -146,7 +146,7 @@ export const outcomeText = ({ outcome }, waits) => (
 	: translate(OUTCOMES[outcome ?? ""] ?? words(outcome)))
 
 /**
- * For each reason: why, and what an operator can do.
+ * For each reason of a refusal: why it was given, and what an operator can do next.
  * @type {Record<string, { why: string, next: string }>}
  */
 const REASONS = {

@@ -59,8 +59,8 @@ export const describeRequest = (path, { body, method = body ? "POST" : "GET", ..
 let steppedUp = 0
 let asking = 0
 /**
- * Whether an operator is being asked for a proof. Progress messages wait meanwhile, since they would cover the
- * question.
+ * Whether the operator is being asked for a proof of presence. Progress dialogs wait meanwhile, since they would cover
+ * the question.
  */
 export const isProving = () => asking > 0
 /**
@@ -180,7 +180,7 @@ export async function sendRequest(
 export async function api(path, options = {}) {
 	const answer = await sendRequest(path, options)
 	const data = answer.status === 204 ? null : await answer.json().catch(() => ({}))
-	// No page draws the answer to a request that was given up meanwhile.
+	// If the request was given up meanwhile, throw, so that no page draws its answer.
 	options.signal?.throwIfAborted()
 	if (data && answer.headers.get("etag")) etags.set(data, answer.headers.get("etag"))
 	return data

@@ -447,9 +447,9 @@ const lookOf = (find, named, signal) => async event => {
  * @typedef {object} Column
  * @property {string} label
  * @property {(item: Item) => Child} cell
- * @property {string} [sort] by what the server sorts the list
- * @property {boolean} [state] a status, one of the last columns to leave when the room is short
- * @property {boolean} [tight] takes no more room than its content needs
+ * @property {string} [sort] the server's name of the order by this column
+ * @property {boolean} [state] a status, among the last columns to be left out
+ * @property {boolean} [tight] it is only as wide as its content
  */
 
 /**
@@ -476,18 +476,18 @@ const lookOf = (find, named, signal) => async event => {
  * @property {typeof import("./chart.js").overTime} [time] the period of a list by time
  * @property {Nothing | ((item: Item, reload: () => Promise<unknown>) => Acts)} [actions] of a row, the usual one first
  * @property {Nothing | BulkAct<Item>[]} [bulk] what can be done to several rows at once
- * @property {boolean} [exports] as a file
+ * @property {boolean} [exports] it can be saved as a file
  * @property {({ href: string, text: string } | Nothing)[]} [related] pages beside it
  * @property {Creation} [create] the button for a new thing, or the link to the page that makes it
- * @property {boolean} [live] it can be followed
+ * @property {boolean} [live] it can be updated continuously
  * @property {(data: { items: Item[] }) => unknown} [seen] called with each page of the list
- * @property {boolean} [whole] it has no pages
+ * @property {boolean} [whole] one answer has all items, so there are no pages
  * @property {State} [empty] shown if there is nothing yet
  * @property {Record<string, unknown>} [fixed] always part of the request
  */
 
 /**
- * How a new thing is made.
+ * The button or link by which a new thing is made; it needs `right`.
  * @typedef {{ right: string, text: string, href?: string, run?: (reload: () => Promise<unknown>) => unknown }} Creation
  */
 
@@ -539,14 +539,14 @@ export async function list(page, spec) {
 		running?.abort()
 	})
 
-	/** The query of the list's request. */
+	/** The query parameters of the list's request, for the `wanted` values in the address. */
 	function wantedOf(wanted) {
 		const names = ["q", "sort", "cursor", ...wantable.filter(one => !one.asks).map(one => one.name)]
 		const asked = filters.map(one => one.asks && wanted[one.name] && one.asks(wanted[one.name]))
 		return Object.assign(Object.fromEntries(names.map(name => [name, wanted[name]])), ...asked)
 	}
 
-	/** Every item that matches, up to `most`, read page by page. */
+	/** Requests all items that match, page by page, up to the number `most`. */
 	async function everyOne(most) {
 		/** @type {any[]} */
 		const items = []

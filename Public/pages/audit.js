@@ -5,7 +5,7 @@ import {
 } from "../lib/ui.js"
 
 /**
- * All audit actions, by the kind of thing that they are about.
+ * The verbs of all audit actions, by the kind of thing that they are done to.
  * @type {Record<string, string>}
  */
 const ACTIONS = {
@@ -37,7 +37,7 @@ const ACTIONS = {
 		+ "suspended updated",
 }
 /**
- * Each action; for a thing that has several, all of them as one choice come first.
+ * The choices of the filter by action. If a kind has more than two actions, all of them together are a choice, too.
  * @type {Choice[]}
  */
 const CHOICES = Object.entries(ACTIONS).flatMap(([kind, verbs]) => {
@@ -47,7 +47,9 @@ const CHOICES = Object.entries(ACTIONS).flatMap(([kind, verbs]) => {
 	return codes.length > 2 ? [all, ...each] : each
 })
 
-/** The pages of things, by their kinds: in a tenant, or anywhere. */
+/**
+ * The path of a thing's page below its tenant, by the thing's kind; `PLATFORM` has those of things outside a tenant.
+ */
 const PAGES = {
 	api_key: ({ id }) => `keys/${id}`, cors_origin: ({ name }) => `origins${queryString({ q: name })}`,
 	domain: ({ name }) => `domains${queryString({ q: name })}`,
@@ -58,7 +60,10 @@ const PLATFORM = {
 	operator: ({ name }) => isAllowed("readOperators") && `operators${queryString({ q: name })}`,
 	provider: () => "providers", tenant: ({ id }) => `t/${id}/users`,
 }
-/** What is gone for good has no page; a tenant and a user are kept for a while after they are deleted. */
+/**
+ * Matches actions after which the thing has no page, as it is gone. A deleted tenant or user still has one for a
+ * while.
+ */
 const GONE = /purged$|^(?!tenant|user).*\.deleted$/
 
 /**
@@ -74,11 +79,11 @@ function target({ target: one, tenant_id: tenant, action }) {
 
 const isBlank = value => value == null || value.length === 0
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
-/** Members whose values are codes, which have words. */
+/** Matches the fields whose values are codes, which are shown in words. */
 const CODES = new RegExp("^(status|role|default_role|sign_up|auto_link|outcome|reason|kind|provider|email_trust"
 	+ "|delivery|source|environment)$")
 
-/** A value of a change as a reader sees it: a time in their zone, a code in words. */
+/** The text for a value in a change: a time in the reader's zone, a code in words. */
 function plain(field, value) {
 	if (Array.isArray(value)) return value.map(one => plain(field, one)).join(", ")
 	if (typeof value === "object") return JSON.stringify(value)
@@ -88,8 +93,8 @@ function plain(field, value) {
 }
 
 /**
- * Changed fields {field: [before, after]}, each with both values. `labels` are names of fields that differ from their
- * codes.
+ * Shows changed fields, {field: [before, after]}, each with both values. `labels` has the names of fields that are
+ * not named like their codes.
  * @type {(changes: Record<string, any[]> | null | undefined, labels?: Record<string, Sentence>) => HTMLElement}
  */
 export const diff = (changes, labels = {}) => {

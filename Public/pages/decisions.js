@@ -11,7 +11,7 @@ const CODES = "email_missing email_invalid email_unverified user_suspended user_
 	+ "join_unknown join_expired join_revoked join_used_up "
 		+ "identity_link_required "
 	+ "identity_conflict not_invited no_tenant provider_unknown tenant_choice_required rate_limited unavailable"
-/** The outcomes by which a person was admitted, as one choice; the overview counts them together. */
+/** One choice for all outcomes by which a person was admitted, since the overview counts them together. */
 const ADMITTED = { value: "created,linked,existing,reserved", text: "Admitted, in any way" }
 
 /**
@@ -72,7 +72,8 @@ export default async ({ path = "", ...page }) => {
 }
 
 /**
- * Sign-ins that failed before the rules: the one with a reference that a page named, or the last ones.
+ * Shows sign-ins that failed before any rule was applied: the one whose `reference` a page showed to the person, or
+ * else the most recent ones.
  * @type {(node: HTMLElement, path: string, reference?: string) => Promise<void>}
  */
 const drawFailed = (node, path, reference) => loadPart(node, async () => {
@@ -90,7 +91,8 @@ const drawFailed = (node, path, reference) => loadPart(node, async () => {
 })
 
 /**
- * For wrong passwords: how many within the minute, and whose they were.
+ * Why a sign-in failed. For wrong passwords or PINs, it also says how many tries there were within the minute, and
+ * for whose account.
  * @type {(one: API.FailedSignIn) => Child}
  */
 const reasonOf = one => (one.tries
@@ -103,7 +105,7 @@ const reasonOf = one => (one.tries
 const invitePerson = async (path, email) => (await import("./tenant/invites.js")).invite(`${path}/invites`, null, email)
 
 /**
- * Copies an attempt and its result, for a test of the reader's own.
+ * A button that copies an attempt and its result, as a case for the reader's own tests.
  * @type {(attempt: object, result: { outcome?: string, reason?: string | null }) => HTMLElement}
  */
 export const copyTest = (attempt, { outcome, reason }) =>
@@ -162,7 +164,10 @@ async function decision(page) {
 	if (one.outcome === "refused") await waitBriefly(drawWays(page, one, ways))
 }
 
-/** What would let this person in now. It is requested after the decision is shown, because it costs the server more. */
+/**
+ * Shows what would let this person in now. It is requested after the decision is shown, since it costs the server
+ * more.
+ */
 async function drawWays(page, one, node) {
 	const { would_admit } = await page.get(`/provisioning/decisions/${one.id}?would_admit=true`).catch(() => ({}))
 	const found = await (await import("../lib/reasons.js")).nearest({ ...one, would_admit })
@@ -170,7 +175,10 @@ async function drawWays(page, one, node) {
 	if (found) replaceContent(node, card("What would let this person in", found))
 }
 
-/** There is an account with this address, and the address was never proved: the operator says whose account it is. */
+/**
+ * The choice for a sign-in with the address of an account whose address was never proved: the operator says whose
+ * account it is.
+ */
 function whose(one) {
 	const path = `/tenants/${one.tenant_id}/provisioning/decisions/${one.id}/resolve`
 	const give = () => confirm({

@@ -4,7 +4,10 @@ import { api } from "../lib/server.js"
 import { door, NAME, newPassword, noCode, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
 
-/** What the token offers; if it offers nothing any more, the reference under which the reason is found. */
+/**
+ * Requests what an invite or join link offers. If it offers nothing any more, returns only the `reference` by which
+ * an operator finds the reason.
+ */
 async function offered(path, token) {
 	try {
 		return await api(path, { body: { token } })
@@ -21,7 +24,7 @@ const providers = (found, token, path) => found.providers.map(one => form([], {
 	send: async () => goTo((await api(path, { body: { token, provider: one.id } })).url),
 }))
 
-/** Gives the page the tenant's colour, logo and name from now on; returns the name. */
+/** Gives the page the tenant's colour, logo and name from now on; returns that name. */
 function wear(page, { name, slug, appearance }) {
 	page.face = { ...appearance, name: appearance.name ?? name, slug }
 	return page.face.name

@@ -45,7 +45,7 @@ const rename = (one, draw) => formDialog({
 	request: values => ({ path: "/me", method: "PATCH", body: values }), done: draw,
 })
 
-/** The ways in which the operator signs in, each with what can be done about it. */
+/** The card with the operator's ways to sign in, each with what can be done about it. */
 function factors({ factors: own }, draw) {
 	const act = (text, run, name) => button(text, run, { look: ".tiny", name })
 	const has = isThere => statusTag(isThere ? "active" : "off")
@@ -83,7 +83,7 @@ function askForCodes(own, draw) {
 	})
 }
 
-/** In two steps: the app reads the seed, then one of its codes confirms it. */
+/** Sets up an authenticator app in two steps: the app reads the seed, then one of its codes confirms it. */
 async function setUpApp(own, after) {
 	const made = await api("/me/totp", { method: "POST" }).catch(error => toast(error.message, { stay: true }))
 	if (!made?.seed) return
@@ -112,7 +112,7 @@ async function setUpApp(own, after) {
 	node.querySelector("input")?.focus()
 }
 
-/** The codes are shown once, to be kept as a file or on paper. */
+/** Makes new recovery codes and shows them once, to be stored as a file or on paper. */
 async function makeCodes(after) {
 	const { codes } = await api("/me/recovery-codes", { method: "POST" })
 	const text = `Recovery codes for the console at ${location.host}. Each works once.\n\n${codes.join("\n")}\n`

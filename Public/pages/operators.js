@@ -4,12 +4,12 @@ import {
 	toast, userText
 } from "../lib/ui.js"
 
-// The provider of the platform at which operators sign in to the console.
+// The provider at which operators sign in to the console.
 
 const PATH = "/operator-sign-in"
 
 /**
- * Asks for the provider, the domains, and whether passwords stop working.
+ * Opens a form for the provider, the domains, and whether passwords stop working.
  * @type {() => Promise<unknown>}
  */
 async function askProvider() {
@@ -57,7 +57,8 @@ const ROLES = [
 const [OWNER, ADMIN, DEVELOPER, SUPPORT, AUDITOR] = ["Owner", "Admin", "Developer", "Support", "Auditor"]
 const COLUMNS = [OWNER, ADMIN, DEVELOPER, SUPPORT, AUDITOR]
 /**
- * What each right is, and who has it: wholly, or the part that is said.
+ * Each right with the roles that have it: those `of` have all of it, and those in `part` only what the text there
+ * says.
  * @type {{ right: string, of: string[], part?: Record<string, string> }[]}
  */
 const RIGHTS = [
@@ -81,7 +82,7 @@ export const matrix = () => dataTable("Rights of the roles", ["Right", ...COLUMN
 	[right, ...COLUMNS.map(role => (of.includes(role) ? "Yes" : part?.[role] ?? noValue()))]))
 
 /**
- * Where a role or a provider applies: to the whole platform, or to one tenant.
+ * Where an operator's role or a provider applies: in the whole platform, or in one tenant.
  * @type {(one: { scope?: { tenant_id?: string | null, tenant_name?: string | null } }) => Child}
  */
 export const reach = ({ scope: { tenant_id: id, tenant_name: name } = {} }) =>
@@ -133,7 +134,7 @@ const edit = (one, reload) => formDialog({
 const hasFactor = ({ factors: own }) => own.totp || own.passkeys + own.passkeys_unusable > 0
 
 /**
- * Whether a password alone opens the account, and from when on it no longer does.
+ * Whether the account has a second factor. If not, also the time from which its password alone is refused.
  * @type {(one: API.Operator) => Child}
  */
 const secondFactor = one => [
@@ -142,7 +143,8 @@ const secondFactor = one => [
 ]
 
 /**
- * An account that has been used gets a mail to its own address and nothing else, so no colleague can get into it.
+ * The act that gives an operator a way to sign in again. If the account has been used, the link is only mailed to its
+ * own address, so that no colleague can get into it.
  * @type {(one: API.Operator, reload: () => unknown) => Act}
  */
 const wayIn = (one, reload) => (one.last_sign_in_at || hasFactor(one)
@@ -187,7 +189,7 @@ const open = reload => formDialog({
 			},
 	],
 	path: "/operators",
-	// An operator who leaves the tenant empty means the platform, and the request says so.
+	// An empty field means the whole platform, and the request says so explicitly.
 	body: values => {
 		const tenant = ownTenant() ?? values.scope?.tenant_id
 		return { ...values, scope: tenant ? { tenant } : { platform: true } }

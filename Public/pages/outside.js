@@ -9,16 +9,17 @@ import {
 } from "../lib/door.js"
 import { form } from "../lib/form.js"
 
-// Sign-in by a passkey: a button, and the browser's own list below the field for the address.
+// Sign-in by a passkey: with a button, or from the browser's own list below the address field.
 
-/** A challenge is valid for 5 minutes, so a page that stays open longer asks for a new one; in milliseconds. */
+/** Milliseconds after which the page asks for a new challenge; the server accepts one for 5 minutes. */
 const FRESH = 270000
 
-// The browser asks one thing at a time: its list gives way to the button, even to the button of a later step.
+// The request to the browser for its list of passkeys; null if there is none. The browser allows one request at a
+// time, so a press on any passkey button, even on that of a later step, ends it.
 let waiting = null
 /**
- * The part of the page; `done()` goes on after a sign-in. `ways` are the server's; with them, a field shows the list
- * too.
+ * The part of the page that signs in by a passkey; then it calls `done()`. `ways` are those that the server accepts;
+ * if they are given, the address field also lists passkeys.
  * @type {(page: Page, done: () => unknown, ways: Promise<API.SignInWays | null> | null) => HTMLElement}
  */
 function passkeySignIn(page, done, ways) {
@@ -48,7 +49,7 @@ function passkeySignIn(page, done, ways) {
 		}
 	}
 
-	/** A server without a name of its own is not asked for anything. */
+	/** Starts the list of passkeys, unless the server cannot use any at its public address; then a text says why. */
 	async function begin() {
 		if ((await ways)?.passkeys !== false) return wait()
 		const why = "This server's public address has no passkeys: they need a name and https."
@@ -60,17 +61,17 @@ function passkeySignIn(page, done, ways) {
 		if (!ways || page.signal.aborted || !await fillsIn()) return
 		const own = (waiting = new AbortController())
 		page.signal.addEventListener("abort", () => own.abort(), { once: true })
-		// If there are none, the button says why when it is pressed.
+		// If the options cannot be had, nothing is shown: the button says why when it is pressed.
 		const options = await signInOptions().catch(() => null)
 		if (!options || own.signal.aborted) return
 		const timer = setTimeout(() => (own.abort(), wait()), FRESH)
 		try {
 			await signIn(options, { mediation: "conditional", signal: own.signal })
 		} catch (error) {
-			// No one asked for this, so what the browser or its authenticator cannot do is not shown.
+			// Nobody asked for the list, so what the browser or its authenticator cannot do is not shown.
 			if (own.signal.aborted || error instanceof DOMException) return
 			show(error)
-			// The server refused it: offer the list again.
+			// The server refused the passkey: offer the list again.
 			if (error.status === 401) wait()
 		} finally {
 			clearTimeout(timer)
@@ -90,7 +91,7 @@ function passkeySignIn(page, done, ways) {
 
 const PLACE = "gatehouse-next"
 /**
- * The page that was asked for before the sign-in left this site.
+ * The path of the page that was asked for before the browser went to the provider.
  * @type {() => string}
  */
 const keptPlace = () => sessionStorage.getItem(PLACE) ?? ""
@@ -103,26 +104,27 @@ const FAULTS = {
 	unavailable: "The provider cannot be reached. Try again in a moment.",
 }
 /**
- * Why the return from the provider began nothing, in words.
+ * Why the sign-in at the provider failed, in words, by the code in the address after the return.
  * @type {(code: string) => string}
  */
 const faultOf = code => FAULTS[code] ?? "The sign-in at the provider failed. Start again."
 
 /**
- * Goes to the provider. Going back from there, and from where the sign-in ends, leads to the page that was asked for; a
- * person who is not signed in then is sent here again.
+ * Goes to the provider. This page's address is first replaced by that of the page asked for, so going back leads
+ * there. A person who is not signed in then is sent to the sign-in again.
  */
 function leave({ ctrlKey, metaKey, shiftKey }) {
 	const { next = "" } = query()
 	sessionStorage.setItem(PLACE, next)
 	if (ctrlKey || metaKey || shiftKey) return
 	replaceAddress(/^\/console\//.test(next) ? next : "/console/")
-	// A browser that kept this whole page in its cache would show it at that address.
+	// If the browser shows this page again from its cache, it does so at the other page's address: load that page.
 	addEventListener("pageshow", event => event.persisted && location.reload())
 }
 
 /**
- * The part of the page; empty while there is none. `ways` are the server's.
+ * The part of the page for the sign-in at the provider. It is empty if `ways`, those that the server accepts, do not
+ * include a provider.
  * @type {(ways: Promise<API.SignInWays | null>) => HTMLElement}
  */
 function providerSignIn(ways) {
@@ -135,13 +137,13 @@ function providerSignIn(ways) {
 
 /** @type {Field} */
 const EMAIL = { name: "email", label: "Email", required: true, type: "email", autocomplete: "username" }
-// If passkeys sign in as well, the browser lists them below the field.
+// If passkeys can be used, the browser lists them below this field.
 /** @type {Field} */
 const KNOWN_EMAIL = { name: "email", label: "Email", required: true, type: "email", autocomplete: "username webauthn" }
 const NO_OWNER = "This server is not set up yet: it has no owner who could sign in. Open the link in the server's log, "
 	+ "or the one that “gatehouse setup” prints beside the running server."
 const link = (href, text) => h("p.small", h("a", { href }, text))
-// The tenant of an operator whose address is not confirmed is passed on from page to page.
+// Adds the tenant to the path of the next page. An operator whose address is not confirmed needs it on each page.
 const withTenant = (path, tenant = query().tenant) => path + queryString({ tenant })
 const toSignIn = text => link(withTenant("/console/sign-in"), text)
 /** @type {(hint: string) => Field} */
@@ -152,7 +154,7 @@ const tenantField = hint =>
 function signIn(page, token, { arrived, fault }) {
 	const goOn = () => {
 		const { next = keptPlace() } = query()
-		// Only to a path of this console.
+		// Go only to a path of this console.
 		location.replace(/^\/console\//.test(next) ? next : "/console/")
 	}
 	if (arrived === "signed-in") return goOn()
@@ -164,7 +166,7 @@ function signIn(page, token, { arrived, fault }) {
 	const send = async values => {
 		const { operator, remedies = [] } = await api("/session", { body: token ? { token } : values })
 		if (!remedies.includes("set_up")) return goOn()
-		// It can be put off once, at the first link.
+		// After the operator's first link, the set-up can be put off; after a later one, it cannot.
 		location.replace(withQuery({ "set-up": operator.last_sign_in_at ? "now" : "first" }))
 	}
 	if (query()["set-up"]) return chooseWay(page, goOn)
@@ -188,7 +190,7 @@ function signIn(page, token, { arrived, fault }) {
 	})
 	/** @type {(error: Refusal, values: any) => boolean} */
 	function showMore({ status, code, methods }, values) {
-		// If there is no way left, the refusal says who can help.
+		// If there is no second factor to ask for, the refusal itself says who can help.
 		if (methods?.length && code === "second_factor_required") {
 			return secondStep(page, values, methods, { send, goOn }), true
 		}
@@ -210,7 +212,7 @@ function signIn(page, token, { arrived, fault }) {
 
 const withQuery = more => location.pathname + queryString({ ...query(), ...more })
 
-/** A person who came by a link that is used up chooses how to come back. */
+/** Lets an operator who came by a one-time link set up a way to sign in again. */
 async function chooseWay(page, goOn) {
 	const { remedies } = await api("/session").catch(() => ({}))
 	if (!remedies) return location.replace(withQuery({ "set-up": "" }))
@@ -224,7 +226,7 @@ async function chooseWay(page, goOn) {
 	)
 }
 
-/** The second step of a sign-in, after a right password. */
+/** Draws the second step of a sign-in, which asks for a second factor after the right password. */
 function secondStep(page, first, methods, then, isRecovery = !methods.includes("totp")) {
 	const other = (text, toRecovery) => h("p.small", button(text,
 		() => secondStep(page, first, methods, then, toRecovery), { look: ".ghost.tiny" }))
@@ -252,7 +254,7 @@ const isSetUp = page => door(
 )
 
 async function setup(page, token) {
-	// A form that the server would refuse is not shown. If this request fails, the form's own answer says so.
+	// Do not show a form that the server would refuse. If this request fails, the answer to the form itself says so.
 	if ((await signInWays().catch(() => null))?.set_up) return isSetUp(page)
 	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
 		{
@@ -304,7 +306,10 @@ function reset(page, token) {
 	}), toSignIn("Back to sign-in"), orPaste(code => reset(page, code)))
 }
 
-/** Opening the link ends nothing, since mail systems open links by themselves; only the button does. */
+/**
+ * The page for reporting a change that the person did not make. Opening the link ends nothing, since mail systems
+ * open links by themselves; only the button does.
+ */
 function notMe(page, token) {
 	if (!token) return noCode(page, "No link here", code => notMe(page, code))
 	const lead = "The button ends every session of your account and its password. A link to a new one is mailed to you."
@@ -342,7 +347,8 @@ const PAGES = {
 }
 /** @type {(page: Page) => any} */
 export default page => {
-	// A link's secret stands after its `#`, where no server sees it; it is removed from the address and the history.
+	// The secret of a link is after its `#`, which browsers do not send to a server. It is removed from the address
+	// and the history.
 	const hash = new URLSearchParams(location.hash.slice(1))
 	const token = /token(=|%3D)/i.test(location.hash) ? codeIn(location.hash) : null
 	const arrived = ["signed-in", "stepped-up"].find(one => hash.has(one))

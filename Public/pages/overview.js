@@ -5,10 +5,11 @@ import {
 import { api, isAllowed, ownTenant } from "../lib/server.js"
 import { bars, narrowing, period } from "../lib/chart.js"
 
-// What waits for an operator, and the first steps: what is to be done comes before what is to be read.
+// What needs the operator's attention, and the first steps. They are shown before the figures.
 
 /**
- * For each kind: how it looks, what is counted, what that means, and the path of its list below its tenant.
+ * For each kind of list that needs attention: its icon, the noun for its entries, what it means, and its path below
+ * its tenant.
  * @type {Record<string, { look: string, noun: Noun, text: string, path?: string }>}
  */
 const KINDS = {
@@ -45,7 +46,7 @@ const KINDS = {
 }
 
 /**
- * One line with its number for each list that has entries; if there are none, a note that all is well.
+ * Shows a line with the number of entries for each list that has any; if there are none, a note that all is well.
  * @type {(node: HTMLElement, items: API.Attention[]) => unknown}
  */
 const drawAttention = (node, items) => replaceContent(node, items.length
@@ -68,7 +69,7 @@ function line({ kind, tenant, count, since, more_tenants: isMore }) {
 }
 
 /**
- * The steps to take first. One that is done is ticked, and once all are done there is no card.
+ * Shows the first steps to take, with those that are done ticked. Once all are done, there is no card.
  * @type {(node: HTMLElement, done: API.FirstSteps) => void}
  */
 function drawSteps(node, done) {
@@ -116,11 +117,12 @@ export default async page => {
 	const change = values => setQuery({ ...query(), ...values })
 	const choice = period(change)
 	const signUps = narrowing(change, t`Sign-ups by time`)
-	// Filled at once with what the server will choose: a control that gets its options late grows and moves the dates.
+	// Filled at once with the period that the server will choose: if a control got its options later, it would grow
+	// and move the dates.
 	const week = new Date()
 	week.setHours(-6 * 24, 0, 0, 0)
 	choice.read(query().since ? query() : { since: week.toISOString() })
-	// The part below is shown once it is known how much waits, so that nothing moves.
+	// Everything below is hidden until the list of what needs attention has its size, so that nothing moves.
 	const below = h("div.stack-gap.hold", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))
 	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
 		h("div.stack-gap", waiting, below)])
@@ -150,7 +152,8 @@ export default async page => {
 }
 
 /**
- * Requests the numbers of the period, with days in the reader's zone, or in UTC if the server does not know that zone.
+ * Requests the figures of the period. Days are those of the reader's zone, or of UTC if the server does not know the
+ * zone.
  * @type {(signal: AbortSignal) => Promise<API.Overview>}
  */
 function ask(signal) {
@@ -187,7 +190,7 @@ async function numbers(signal, cards, chart, signUps) {
 }
 
 /**
- * A number with a name, and the course of it.
+ * A number with a name, and its course over the period as a sparkline.
  * @typedef {object} Figure
  * @property {string} look
  * @property {string} label
@@ -198,8 +201,9 @@ async function numbers(signal, cards, chart, signUps) {
  */
 
 /**
- * Each number leads to the list that has as many entries. The number of a platform's users, who are in no single list,
- * leads to where one is found. The uses of its tenants' keys lead nowhere, since no list has these keys.
+ * Draws the figures. Each is a link to the list that has as many entries, with two exceptions. The users of the whole
+ * platform are in no single list, so their number leads to the search for a person. The uses of the tenants' keys
+ * have no link, since no list has all these keys.
  */
 function drawCards(node, data) {
 	const points = data.sign_ups
@@ -231,7 +235,7 @@ function drawCards(node, data) {
 }
 
 function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: timeZone }) {
-	// The first and the last bar may be cut.
+	// Measure the second bar: the first and the last may be shorter than the others.
 	const [first, second] = points.slice(1, 3).map(({ at }) => Date.parse(at))
 	const hours = Math.round((second - first) / 3600000)
 	/** @type {Intl.DateTimeFormatOptions} */
@@ -248,7 +252,7 @@ function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: ti
 		: t`${ins} admitted, ${outs} refused; at most ${most} a day. Days begin at midnight in the zone ${timeZone}.`)
 	const counted = points.map(one => ({ at: one.at, count: one.admitted + one.refused }))
 	draw(counted, until, bars("Sign-ups", points, series, style, sentence), style)
-	// A person who selects by the keyboard keeps their place.
+	// Do not insert the bars again: a person who selects by the keyboard would lose the focus.
 	if (node.parentNode !== card) replaceContent(card, h("h2", "Sign-ups"), node)
 }
 

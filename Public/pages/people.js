@@ -1,5 +1,5 @@
-// One person in all tenants, found by a request that has the address only in its body, so that no address of a page, no
-// history and no draft keeps it.
+// The search for one person in all tenants. Only the request's body has the address, so it is in no page's address,
+// no history and no draft.
 import { form } from "../lib/form.js"
 import {
 	api, append, button, choices, countWords, dataTable, h, isAllowed, liveRegion, noValue, pageHead, personCell,

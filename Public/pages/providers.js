@@ -62,7 +62,7 @@ const isOf = (...kinds) => ({ kind }) => kinds.includes(kind)
 const isPool = isOf("cognito")
 const isParty = isOf("oidc", "google", "github")
 /**
- * The fields of each kind, and nothing else.
+ * The fields of the form; `when` says for which kinds of provider a field applies.
  * @type {Field[]}
  */
 const FIELDS = [
@@ -134,7 +134,7 @@ const open = after => formDialog({
 })
 
 /**
- * Checks what the provider publishes, now, and shows what is wrong with it.
+ * Checks now what the provider publishes, and shows what is wrong with it.
  * @type {(one: API.Provider) => Promise<void>}
  */
 function tryOut(one) {
@@ -165,8 +165,8 @@ async function edit(one, reload) {
 }
 
 /**
- * The credentials with which a pool's triggers sign their calls. To rotate: make one, put it in place, then remove the
- * other.
+ * Shows the credentials with which a pool's triggers sign their calls. To replace one: make a new one, put it into
+ * the triggers, then remove the old one.
  * @type {(one: API.Provider) => Promise<void>}
  */
 async function credentials(one) {

@@ -7,7 +7,7 @@ import {
 import { copyTest } from "./decisions.js"
 import { KINDS, SUBJECT } from "./tenant/users.js"
 
-/** An attempt from a pasted hook payload: the generic one, or a Cognito trigger's event. */
+/** The attempt in a pasted hook payload: a generic one, or the event of a Cognito trigger. */
 function attemptOf(text) {
 	const given = JSON.parse(text)
 	if (!given.request?.userAttributes) return given.attempt ?? given
@@ -19,7 +19,10 @@ function attemptOf(text) {
 		client_id: given.callerContext?.clientId, email_verified: verified === true || verified === "true" }
 }
 
-/** The kinds of providers and the registered ones, and the one that the attempt names. */
+/**
+ * The choices for the provider: the kinds, the registered providers, and the `named` one of the attempt if it is
+ * neither.
+ */
 async function providers(named) {
 	const { items = [] } = isAllowed("readPolicy") ? await api("/providers?limit=200").catch(() => ({})) : {}
 	const all = [...KINDS, ...items.map(one => ({ value: one.id, text: t`${one.name}` }))]
@@ -54,7 +57,7 @@ export default async page => {
 			request: values => ({ path: "/provisioning/evaluate", body: { ...extra, ...values } }),
 			done: async (said, values) => {
 				const attempt = { ...extra, ...values }
-				// The attempt is put into the address, so that it can be sent to another person; a token is not.
+				// Put the attempt, but no token, into the address, so that the link can be passed on.
 				setPreference("tried", true)
 				const chosen = values.tenant ? await tenantOf(values.tenant) : null
 				setQuery({ ...attempt, tenant: chosen?.slug, invite_token: "", join_token: "" }, { replace: true })

@@ -49,10 +49,10 @@ export const suspend = (one, reload) => confirm({
 	run: () => change(one, "suspend", t`${one.name} is suspended`, reload, () => resume(one, reload)),
 })
 
-// Letters that cannot be decomposed.
+// Latin letters that Unicode cannot decompose into a plain letter and a mark, and how they are spelled without them.
 const LATIN = { ø: "o", ß: "ss", æ: "ae", œ: "oe", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ħ: "h", ŧ: "t", ŋ: "ng" }
 /**
- * A slug that a name suggests; empty if the name has no Latin letters.
+ * The slug to propose for a tenant's name; empty if the name has no Latin letters.
  * @type {(name: string) => string}
  */
 export const slugOf = name => name.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "").replace(

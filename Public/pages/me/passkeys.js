@@ -1,4 +1,4 @@
-// The operator's passkeys: added, renamed, removed.
+// The operator's passkeys: they can be added, renamed and removed.
 import {
 	api, button, buttons, card, confirm, formDialog, h, loadPart, note, replaceContent, t, timeNode, toast, userText,
 } from "../../lib/ui.js"
@@ -12,7 +12,7 @@ const NAME = {
 const LEAD = "A passkey signs you in without a password: with a fingerprint, a face, or the code of a device."
 
 /**
- * The card with the passkeys; `after()` is called when the operator has one more, or one less.
+ * The card with the operator's passkeys; `after()` is called when one was added or removed.
  * @type {(after: () => unknown) => HTMLElement}
  */
 export function passkeysCard(after) {

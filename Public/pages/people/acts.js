@@ -1,4 +1,4 @@
-// What can be done to the rows of one person, and how it is asked.
+// What can be done to the rows of one person, with the dialogs that ask for it.
 import {
 	api, button, closeButton, confirm, countWords, dataTable, dialog, formDialog, h, note, saveFile, sendRequest, t,
 	toast, userText, words,
@@ -27,7 +27,7 @@ const order = (action, rows, reason) =>
 /** @type {(rows: API.FoundPerson[], one: { tenant: string }) => string} */
 const nameOf = (rows, { tenant }) => rows.find(one => one.tenant.id === tenant)?.tenant.name ?? tenant
 
-/** Shows what failed, row by row; only a message if nothing did. */
+/** Shows the failed rows, one by one; if no row failed, only a message. */
 function tell(rows, results, ...more) {
 	const failed = results.filter(one => one.result === "failed")
 	const done = t`${countWords(results.length - failed.length, "row", "rows")} done`
@@ -59,14 +59,15 @@ export const askToExport = rows => formDialog({
 	done: results => tell(rows, results),
 })
 
-/** What an erasure removes, tenant by tenant, as the server counted it. */
+/** A table of what an erasure would remove, tenant by tenant, as the server counted it. */
 const held = (rows, users) => dataTable("What is erased", ["Tenant", "Removed", "Without names", "Revoked"],
 	users.map(one => [userText(nameOf(rows, one)), ...["removed", "redacted", "revoked"].map(fate =>
 		Object.entries(one.held[fate] ?? {}).map(([table, count]) =>
 			h("div.small", words(table), ": ", String(count))))]))
 
 /**
- * In two steps: the server says what it would remove, and its answer is sent back as the confirmation.
+ * Asks in two steps whether to erase a person: the server says what it would remove, and that answer is sent back as
+ * the confirmation.
  * @type {(rows: API.FoundPerson[], again: () => unknown, email?: string) => unknown}
  */
 export const askToErase = (rows, again, email) => formDialog({

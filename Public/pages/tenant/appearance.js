@@ -4,7 +4,7 @@ import { form } from "../../lib/form.js"
 import { button, card, confirm, h, sendRequest, toast } from "../../lib/ui.js"
 
 /**
- * `etag` returns the version of the tenant.
+ * The card with the form for the tenant `one`. `etag` returns the version of the tenant that the form changes.
  * @param {TenantPage} page
  * @param {API.Tenant} one
  * @param {() => string | undefined} etag

@@ -31,7 +31,8 @@ export default page => list(page, /** @type {ListSpec<API.Client>} */ ({
 	]),
 }))
 
-// A client is put as a whole: what is left out falls back to its default.
+// Turns a client on or off. A request replaces the client as a whole, and what is left out gets its default, so all
+// is sent.
 /** @type {(page: TenantPage, one: API.Client, enabled: boolean, reload: () => unknown) => unknown} */
 function turn(page, one, enabled, reload) {
 	const { name, hosts, redirect_uris, settings } = one
@@ -42,13 +43,13 @@ function turn(page, one, enabled, reload) {
 }
 
 /**
- * A field beside two others in one line.
+ * A field that takes a third of a line.
  * @type {(name: string, label: Sentence, type?: string) => Field}
  */
 const third = (name, label, type = "number") => ({ name, label, type, look: ".third" })
 
 /**
- * The settings that each client declares besides those of every client.
+ * The fields for the settings that only this client has.
  * @type {Record<string, (settings: any) => Field[]>}
  */
 const SETTINGS = {

@@ -68,7 +68,7 @@ export default async page => {
 	}))
 }
 
-/** Whether the operator may verify a domain without a DNS record: an operator of the platform may. */
+/** Whether the operator may verify a domain without a DNS record: only operators of the whole platform may. */
 const givesWord = () => !ownTenant() && isAllowed("createTenant")
 
 const checkNow = (path, one, reload) =>
@@ -97,7 +97,10 @@ const edit = async (path, one, reload) => formDialog({
 	after: reload,
 })
 
-/** Adds a domain, to be proved by a DNS record, or verified at once by an operator who may do so. */
+/**
+ * Opens a form that adds a domain. It is proved later by a DNS record, or verified at once by an operator who may do
+ * so.
+ */
 const open = (path, after) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
 	request: ({ vouched, ...body }) => ({ path, body }),

@@ -1,4 +1,4 @@
-// Imports people of another system: the file, what it seems to be, a try that writes nothing, then the import.
+// The import of people from another system: a file is chosen and recognised, tried without writing, then imported.
 import {
 	append, button, card, dataTable, goTo, h, isAllowed, liveRegion, note, replaceContent, showState, t, toast,
 	userText,
@@ -47,7 +47,10 @@ export default async page => {
 	if (kept) await drawFile(page, rest, kept.file, kept).catch(tell)
 }
 
-/** `kept` says how the same file was read before. */
+/**
+ * Shows the chosen file, its recognised format, and the options of its import. `kept` are the options with which the
+ * same file was used before.
+ */
 async function drawFile(page, node, file, kept) {
 	const head = await headOf(file, LOOKED_AT)
 	const found = kept?.format ?? formatOf(file.name, head)
@@ -64,7 +67,7 @@ async function drawFile(page, node, file, kept) {
 		},
 		{ name: "on_conflict", label: "If a person is here already", options: CONFLICTS, value: kept?.on_conflict },
 	], { submit: "Try it", send: values => send(page, file, values, more, true), done: follow })
-	// What was not sent yet is kept for when its operator comes back.
+	// If the operator leaves before the import is sent, keep the file and its options until they come back.
 	page.signal.addEventListener("abort", () =>
 		isSent || keepFile({ ...kept, base: page.base, file, ...options.values(), options: optionsOf(more) }))
 	const format = /** @type {HTMLSelectElement} */ (options.querySelector("select"))
@@ -77,7 +80,10 @@ async function drawFile(page, node, file, kept) {
 	draw()
 }
 
-/** What else a format needs: the columns of a CSV, the former system's issuer, the parameters of Firebase's hashes. */
+/**
+ * Shows the further options of a format: the columns of a CSV, the former system's issuer, the parameters of
+ * Firebase's hashes.
+ */
 function drawOptions(node, format, head, { mapping, issuer: from, hash }) {
 	const hint = ISSUERS[format]
 	if (format !== "csv") {
@@ -106,7 +112,7 @@ const firebase = hash => h("fieldset", h("legend", "Parameters of the password h
 			id: name, name, value: hash?.[name] ?? "", "data-hash": "", autocomplete: "off", spellcheck: false,
 		}))))
 
-/** For the formats whose user ids can be sign-ins here: what the issuer is. */
+/** The hint about the issuer, for each format whose user ids can become sign-ins here. */
 const OPTIONAL = "Makes each user's id there a sign-in here, too; may be empty."
 /** @type {Record<string, string>} */
 const ISSUERS = {
@@ -117,7 +123,7 @@ const issuer = (hint, value = "") => h("div.field", h("label", { htmlFor: "issue
 	h("input", { id: "issuer", value, autocomplete: "off", spellcheck: false, "aria-describedby": "issuer-hint" }),
 	h("p.hint", { id: "issuer-hint" }, hint))
 
-/** The options that are sent beside the file; null if the file says everything. */
+/** The options that are sent with the file; null if none are needed. */
 function optionsOf(node) {
 	const columns = [...node.querySelectorAll("[data-column]")].filter(one => one.value)
 	if (columns.length) return { mapping: Object.fromEntries(columns.map(one => [one.value, one.dataset.column])) }
@@ -178,7 +184,7 @@ const TARGETS = [
 ]
 
 /**
- * The targets of every column, and the attributes with the column's name.
+ * The targets to which a column can be mapped: those of every column, and attributes with the column's name.
  * @type {(name: string) => Choice[]}
  */
 function targetsOf(name) {
@@ -190,7 +196,7 @@ function targetsOf(name) {
 	] : TARGETS
 }
 
-/** A feature of each format that the others do not have. */
+/** For each format, a pattern of something that only its files contain. */
 const MARKS = [
 	{ format: "cognito", mark: /"?cognito:username"?/ },
 	{ format: "supabase", mark: /encrypted_password/ },
@@ -209,7 +215,7 @@ function formatOf(name, head) {
 	return /\.(json|ndjson|jsonl)(\.gz)?$/i.test(name) || /^\s*[[{]/.test(head) ? "ndjson" : "csv"
 }
 
-/** Proposes a target for each column by its name. */
+/** Proposes a target for each column, by the column's name. */
 function proposed(names) {
 	const codes = new Set(TARGETS.map(one => one.value))
 	const guess = name => {

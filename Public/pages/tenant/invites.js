@@ -6,10 +6,10 @@ import {
 } from "../../lib/ui.js"
 import { ROLE } from "./users.js"
 
-// Invites of one or many: the form, a preview of what it would do, and the result for each.
+// Inviting one or many people: the form, a preview of what it would do, and the result for each person.
 
 /**
- * Shows the link of an invite that was made, if it is delivered as a link.
+ * Shows the link of a new invite, unless the invite has none because it is mailed.
  * @type {(invite: API.InviteWithToken) => unknown}
  */
 export const showLink = invite => invite.accept_url && revealSecret({
@@ -27,27 +27,30 @@ export const ENDS = [
 ]
 
 /**
- * This many days after a form was opened, less a minute: the longest that is accepted is 90 days from the server's now.
- * If they were counted from the press of the button, a request that is repeated after its answer was lost would be
- * another act.
+ * The time that is `days` after a form was opened, less a minute: the server accepts at most 90 days from its own
+ * time. The days are not counted from the press of the button, since a request that is repeated after a lost answer
+ * would then differ from the first, and be another act.
  * @type {(opened: number, days: number | string) => string}
  */
 const daysAfter = (opened, days) => new Date(opened + Number(days) * 86_400_000 - 60_000).toISOString()
 
-/** How many addresses are accepted at once. */
+/** The highest number of addresses in one request. */
 const MOST = 1000
 const tooMany = count => Object.assign(new Error(), {
 	errors: [{ pointer: "/emails", detail: t`${count} addresses are more than 1,000: invite them in parts.` }],
 })
 
 const GIVEN = /^(?:.*<(.+)>|(\S+))(?:\s+(member|manager|admin))?$/i
-/** Reads a line: an address, also in the form that a mail program copies, and a role if it differs from the others'. */
+/**
+ * Parses a line: an address, also in the form that mail programs copy, and a role if it differs from that of the
+ * rest.
+ */
 function inviteOf(line, rest) {
 	const [, inside, plain, role] = GIVEN.exec(line) ?? []
 	return { ...rest, email: inside ?? plain ?? line, role: role?.toLowerCase() ?? rest.role }
 }
 
-/** Each address of the lines; a line may hold several, separated by semicolons. */
+/** The addresses in these lines; a line may have several, separated by semicolons. */
 const splitLines = (emails = []) => emails.flatMap(line => line.split(";")).map(line => line.trim()).filter(Boolean)
 
 /** @type {(path: string, values: any, opened: number, isTry?: boolean) => FormRequest} */
@@ -116,23 +119,26 @@ const inviting = (path, reload, email, opened) => formDialog({
 	},
 })
 
-/** Very many people are invited by a job, whose page shows the progress. */
+/** Opens the page of the job by which very many people are invited. */
 const follow = (path, job) => goTo(`/console/t/${path.match(/tenants\/([^/]+)/)[1]}/jobs/${job.id}`)
 
-/** As in the server's own files: what a spreadsheet would calculate gets an apostrophe before it. */
+/**
+ * Puts an apostrophe before each cell that a spreadsheet would read as a formula, as the server does in its own
+ * files.
+ */
 const SIGNS = "=+\\-@\\uff1d\\uff0b\\uff0d\\uff20\\t\\r"
 const UNGUARDED = new RegExp(`(^|[;\\t\\r\\n])(?=[${SIGNS}]|'['${SIGNS}])`, "g")
 const guarded = text => text.replace(UNGUARDED, "$1'")
 
 /**
- * `isTry` means that nothing was sent, and the form is still open.
+ * Shows the result for each invite. `isTry`: it was only a preview, and the form is still open.
  * @type {(all: API.InviteListResult[], isTry?: boolean) => unknown}
  */
 function results(all, isTry = false) {
 	const linked = all.filter(one => one.invite?.accept_url)
 	const number = all.filter(one => one.result !== "refused").length
 	const title = isTry ? t`${number} of ${all.length} would be invited` : t`${number} of ${all.length} invited`
-	// What failed comes first, because it has to be dealt with next.
+	// Failures come first, because they have to be dealt with next.
 	const table = dataTable("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
 		.map(
 			one =>
@@ -161,7 +167,7 @@ const inviteList = async page => {
 	const path = `${page.path}/invites`
 	const sentAt = one => ago(one.updated_at ?? one.created_at)
 	/**
-	 * A new link ends the one that was sent before, so this is asked first.
+	 * Sends an invite again, after a question: the new link ends the one that was sent before.
 	 * @param {API.Invite} one
 	 * @param {{ title: Sentence, act: string, body?: object }} how
 	 * @param {() => unknown} reload
@@ -250,13 +256,13 @@ const inviteList = async page => {
 }
 
 /**
- * The choice of a filter for what should be sent again.
+ * The filter's choice for invites whose mail failed, so that they should be sent again.
  * @type {Choice}
  */
 const FAILED = { value: "refused,bounced", text: t`Refused or bounced` }
 
 /**
- * What became of the mail, with the mail server's words if it said any.
+ * What became of an invite's mail, with the text of the mail server if there is any.
  * @type {(one: API.Invite) => Child}
  */
 const mailOf = ({ delivery_status: state, delivery_detail: detail }) =>
@@ -269,7 +275,7 @@ const revoke = (path, one, reload) => confirm({
 	said: t`The invite of ${one.email} is revoked`, after: reload,
 })
 
-/** Changes the role, end or message of an invite that waits; its link stays the same. */
+/** Changes the role, end or message of an invite that is not accepted yet; its link stays the same. */
 async function edit(path, { id, email }, reload) {
 	const one = await api(`${path}/${id}`)
 	const opened = Date.now()
@@ -323,7 +329,7 @@ const joinLinks = async page => {
 }
 
 /**
- * A person who joins signs in at a provider, so without one a link leads nowhere.
+ * Whether nobody can use a join link: a person who joins signs in at a provider, and there is none.
  * @type {(one: API.JoinLink) => boolean}
  */
 const isUseless = one => one.status === "active" && one.providers === 0

@@ -1,16 +1,17 @@
-// Jobs: all of them, and one, with the file of an import.
+// The list of jobs, and the page of one job, where failed rows of an import can be corrected.
 import {
 	append, button, buttons, choices, confirm, copyable, createdColumn, currentOperator, dataTable, exportFile,
 	factList, formatNumber, goTo, h, isAllowed, list, liveRegion, loadPart, noValue, note, queryString, redraw,
 	replaceContent, runAct, sendRequest, statusTag, t, timeNode, toast, userText, waitBriefly, words
 } from "../../lib/ui.js"
 
-// A file of users on its way: its beginning is read, and the whole is sent to the server.
+// The file of an import: its beginning is read here, and the whole file is sent to the server.
 
 let kept = null
 /**
- * Keeps what was chosen last, {base, file, format, on_conflict, options}, only in this tab's memory, so that it is all
- * still there after a try. Its `jobs` have, by a job's id, the `rows` of the file that it was given; null for all.
+ * Keeps the last chosen file and its options, {base, file, format, on_conflict, options}, in the memory of this tab
+ * only, so that all is still there after a dry run. `jobs` maps the id of each job to the numbers of the file's `rows`
+ * that it was given, or to null for all rows.
  * @type {(one: any, job?: API.Job | null, rows?: number[] | null) => void}
  */
 export function keepFile(one, job = null, rows = null) {
@@ -19,7 +20,7 @@ export function keepFile(one, job = null, rows = null) {
 	kept = { ...one, of: currentOperator()?.id, jobs }
 }
 /**
- * What was chosen last in the tenant at `base` by the operator who is signed in now.
+ * The file and options that the operator who is signed in now chose last in the tenant at `base`.
  * @type {(base: string) => any}
  */
 export const keptFile = base => (kept?.base === base && kept.of === currentOperator().id ? kept : null)
@@ -27,7 +28,8 @@ export const keptFile = base => (kept?.base === base && kept.of === currentOpera
 const isPacked = file => /\.gz$/i.test(file.name)
 
 /**
- * The beginning, unpacked. If a packed file has several members, a browser unpacks only the first.
+ * The beginning of a file, unpacked: about `size` characters. Of a gzip file with several members, a browser unpacks
+ * only the first.
  * @type {(file: File, size: number) => Promise<string>}
  */
 export async function headOf(file, size) {
@@ -45,7 +47,7 @@ export async function headOf(file, size) {
 }
 
 /**
- * Sends the file; `options` go in a part of their own.
+ * Sends the file to `path`. If there are `options`, the request is a form with both.
  * @type {(path: string, query: Record<string, unknown>, file: File, options?: object | null) => Promise<API.Job>}
  */
 export async function sendFile(path, query, file, options) {
@@ -58,8 +60,8 @@ export async function sendFile(path, query, file, options) {
 }
 
 /**
- * Puts a form around the file as it is. The file is not read here, since gzip may have several members (RFC 1952), so
- * what is put around a packed file is packed separately.
+ * A multipart form with the options and the file. The file is not read here; since a gzip file may have several
+ * members (RFC 1952), the text before and after a packed file is packed separately.
  */
 async function formOf(file, type, options) {
 	const mark = crypto.randomUUID()
@@ -80,7 +82,7 @@ function typeOf(name) {
 }
 
 /**
- * The cells of one row of a CSV (RFC 4180).
+ * The cells in one line of a CSV (RFC 4180).
  * @type {(text: string, separator?: string) => string[]}
  */
 const cellsOf = (text, separator) => recordsOf(`${text}\n`, separator)[0] ?? []
@@ -91,7 +93,8 @@ const EXCELS_LINE = /^"?sep=(.?)"?$/i
 const plain = text => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, "")
 
 /**
- * The separator of a CSV's cells, found as the server finds it: by Excel's line, or by the names that are `known`.
+ * The separator of a CSV's cells. As on the server, it is the one in Excel's `sep=` line, or else the one that
+ * separates the names in `known`.
  * @type {(text: string, known: string[]) => string}
  */
 function separatorOf(text, known) {
@@ -108,7 +111,7 @@ function separatorOf(text, known) {
 }
 
 /**
- * The rows of a CSV's text that have content; what follows the last line break is left out.
+ * The rows of a CSV's text that have content. Text after the last line break is left out.
  * @type {(text: string, separator?: string) => string[][]}
  */
 function recordsOf(text, separator = ",") {
@@ -129,7 +132,7 @@ function recordsOf(text, separator = ",") {
 }
 
 /**
- * The same, without rows that have only spaces and without Excel's line; the header's names come first.
+ * The names in a CSV's header, and its other rows. Rows of only spaces, and Excel's `sep=` line, are left out.
  * @type {(text: string, known: string[]) => { separator: string, names: string[], rows: string[][] }}
  */
 export function tableOf(text, known) {
@@ -139,14 +142,15 @@ export function tableOf(text, known) {
 	return { separator, names: names.map(plain), rows }
 }
 
-/** Rows can be corrected in a plain CSV of at most this many bytes. */
+/** The size in bytes of the largest CSV whose rows can be corrected; it must not be packed. */
 const CORRECTED = 1 << 25
 /** @type {(kept: { format: string, file: File }) => boolean} */
 const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
 
 /**
- * The rows of a CSV with these `numbers`, counted from 1 without the header and without empty rows, each as {text,
- * from, to} with its place in bytes; `names` are the header's cells. `known` are names that the header has.
+ * Reads those rows of a CSV that have these `numbers`, counted from 1 without the header and without empty rows. Each
+ * is {text, from, to} with its position in bytes; `names` are the header's cells. `known` are names that occur in the
+ * header.
  */
 async function rowsOfFile(file, numbers, known) {
 	const bytes = new Uint8Array(await file.arrayBuffer())
@@ -173,14 +177,14 @@ async function rowsOfFile(file, numbers, known) {
 	return { names: cellsOf(rows.get(0)?.text ?? "", separator).map(plain), rows, separator }
 }
 
-// A row without content would not count as a row.
+// A line of a CSV. If all cells are empty, it gets an empty quoted cell, since a line without content is not counted.
 const lineOf = (cells, separator) => {
 	const line = cells.map(one =>
 		(/["\r\n]/.test(one) || one.includes(separator) ? `"${one.replaceAll('"', '""')}"` : one)).join(separator)
 	return cells.some(plain) ? line : `""${line}`
 }
 
-/** The file with the rows `changed` {number: cells} replaced, and a file with only these rows. */
+/** Returns the file with the rows in `changed` {number: cells} replaced, and a file with only these rows. */
 function withRows(file, { rows, separator }, changed) {
 	let at = 0
 	const pieces = [...changed].toSorted(([one], [other]) => one - other).flatMap(([number, cells]) => {
@@ -195,7 +199,7 @@ function withRows(file, { rows, separator }, changed) {
 	return { whole: named([...pieces, file.slice(at)]), part: named([file.slice(0, header.to), ...lines]) }
 }
 
-// What a tenant has done in bulk: acts on many rows, imports, many invites, and what the rules do by themselves.
+// Work on many rows of a tenant: bulk acts, imports, many invites, and what the rules do by themselves.
 
 /**
  * A job's name, by its kind.
@@ -242,7 +246,7 @@ const ASKED = {
 }
 
 /**
- * What can be done to a job in its state, {text, run}; an act that ends it is asked first.
+ * The acts {text, run} that a job allows in its present state. An act that ends the job is asked about first.
  * @type {(page: TenantPage, one: API.Job, after: () => unknown) => Act[]}
  */
 const jobActs = (page, one, after) => {
@@ -264,10 +268,11 @@ const jobActs = (page, one, after) => {
 	].filter(Boolean)
 }
 
-// Rows of a CSV that failed: corrected here, put back into the file that the tab still has, and sent again.
+// The rows of a CSV that failed: they are corrected here, replaced in the file that the tab still has, and sent
+// again.
 
 /**
- * Sends the file, or with `rows` only those of it, by their numbers; then opens the page of the job.
+ * Sends the file again, or with `rows` only the rows that have these numbers; then opens the page of the new job.
  * @param {TenantPage} page
  * @param {any} kept
  * @param {{ isTry?: boolean, rows?: number[] | null, file?: File }} what
@@ -285,7 +290,7 @@ async function sendAgain(page, kept, { isTry = false, rows = null, file = kept.f
 }
 
 /**
- * The table of the rows in `failed`, as the job `job` reports them, and the button that sends them again.
+ * A table in which the rows that `job` reports as `failed` can be corrected, and the button that sends them again.
  * @type {(page: TenantPage, kept: any, job: API.Job, failed: API.JobResult[]) => Promise<Child>}
  */
 async function repair(page, kept, job, failed) {
@@ -325,12 +330,12 @@ async function repair(page, kept, job, failed) {
 	]
 }
 
-// One job, followed while it runs: its progress, what went wrong, and how it is undone.
+// The page of one job, updated while it runs: its progress, what went wrong, and how to undo it.
 
-/** How many rows are shown and corrected at once; the report has all of them. */
+/** How many failed rows are shown, and can be corrected, at once. The report has all of them. */
 const SHOWN = 100
 const ROWS = { one: "row", many: "rows" }
-/** Milliseconds between two requests. */
+/** Milliseconds between two requests for the job's progress. */
 const PACE = 1000
 const RUNS = /queued|running/
 
@@ -432,7 +437,9 @@ async function drawRows(page, node, path, one, kept) {
 }
 
 const FAILED = ["refused", "bounced"]
-/** Invites that are made may still not have reached the people: shows what became of their mails. */
+/**
+ * Shows what became of the mails of a job's invites: an invite that was made may still not have reached the person.
+ */
 async function drawMails(page, node, one) {
 	const path = `${page.path}/invites`
 	const count = async status =>

@@ -1,4 +1,4 @@
-// API keys: all of them, one, and a new one.
+// The list of API keys, the page of one key, and the page that makes a new one.
 import {
 	ago, append, button, buttons, card, choices, confirm, copyable, countWords, createdColumn, factList, formDialog,
 	formatDay, formatNumber, h, isAllowed, leaveFor, list, liveRegion, loadPart, mayHere, noValue, note, query,
@@ -15,7 +15,7 @@ const GRACE = [
 	{ value: "604800", text: "7 days" },
 ]
 /**
- * The limits and descriptions of a key, in the forms.
+ * The form fields for a key's limits and its note.
  * @type {Field[]}
  */
 const BOUNDS = [
@@ -34,7 +34,7 @@ const BOUNDS = [
 	{ name: "note", label: "Note", type: "textarea" },
 ]
 /**
- * The secret from before the last rotation, while it works.
+ * The secret from before the last rotation, as long as it still works; otherwise false.
  * @type {(one: API.APIKey) => API.APIKey["previous"] | false}
  */
 const oldOf = one => one.status === "grace" && one.previous
@@ -115,7 +115,7 @@ function oldSecret(one) {
 /** @type {(one: API.APIKey) => boolean} */
 const isAlive = one => one.status !== "revoked" && one.status !== "expired"
 /**
- * A single scope by its name; for several, the number: a look at the row shows them all.
+ * A key's scopes: a single one by its name, several by their number. The tooltip names them all.
  * @type {(one: API.APIKey) => Child}
  */
 const scopesOf = ({ scopes = [] }) => h("span.small", { title: t`${scopes.join(" ")}` },
@@ -135,11 +135,11 @@ function keyActions(page, one, reload) {
 	]
 }
 
-/** The last use of a secret, as a sentence. */
+/** A sentence that says when a secret was last used. */
 const lastUse = at => (at ? t`It was last used ${ago(at)}.` : translate("It was never used."))
 
 /**
- * Says when a key was recognised as leaked; empty if it never was.
+ * A sentence that says when a key was recognised as leaked; empty if it never was.
  * @type {(one: { leaked_at?: string | null }) => Sentence}
  */
 const leak = ({ leaked_at: at }) => (at ? t`It was recognised as leaked ${ago(at)}.` : "")
@@ -197,7 +197,7 @@ const keyPage = async page => {
 	const codes = (items, otherwise) =>
 		(items?.length ? h("ul", items.map(item => h("li", userText(item, "code")))) : noValue(otherwise))
 	const acts = page.isGone ? [] : keyActions(page, one, redraw).filter(Boolean)
-	// A leaked key was pasted: ask at once whether to revoke it.
+	// The palette opens this page for a leaked key that was pasted: ask at once whether to revoke it.
 	if (query().act === "revoke") requestAnimationFrame(() => acts.find(act => act.text === "Revoke")?.run())
 	append(page.body, [
 		h("div.head", h(
@@ -252,12 +252,12 @@ const keyPage = async page => {
 			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
 }
 
-/** When the key was last part of a URL; nothing for an operator who may not read the audit log. */
+/** When the key was last recognised as leaked, by the audit log; false for an operator who may not read that log. */
 const leakOf = page => isAllowed("readAudit") && page.get(
 	`${page.path}/audit-events?action=api_key.leaked&limit=1&target=${page.id}`,
 ).then(({ items }) => items[0]?.occurred_at, () => null)
 
-/** The user of a user's key, whose name is shown when it is known. */
+/** A link to the user to whom a key belongs; it shows the user's name once that has arrived. */
 function owner(page, id) {
 	const link = h("a", { href: `${page.base}/users/${id}` }, "A user")
 	page.get(`${page.path}/users/${id}`).then(one => replaceContent(link, userText(one.email ?? one.name)), () => {})
@@ -276,7 +276,7 @@ const edit = async (page, one) => formDialog({
 		...BOUNDS,
 	],
 	path: `${page.path}/api-keys/${one.id}`, after: redraw,
-	// Without a number, the key has no limit of its own.
+	// Without a number of calls, the key has no limit of its own.
 	body: ({ rate_limit: rate, ...values }) =>
 		(rate ? { ...values, rate_limit: rate.per_minute ? rate : null } : values),
 })
@@ -289,7 +289,7 @@ const NOUNS = {
 }
 /** @type {Record<string, string>} */
 const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify", bounces: "Report" }
-/** What only a key of the platform can do, everywhere. */
+/** The scopes that only a key of the platform can have; they apply in every tenant. */
 const PLATFORM = { Platform: "tenants:read tenants:write providers:read providers:write operators:read operators:write "
 	+ "mail:bounces" }
 const GROUPS = { People: "users:read users:write invites:read invites:write", "Sign-up": "hooks:signup "
@@ -297,9 +297,9 @@ const GROUPS = { People: "users:read users:write invites:read invites:write", "S
 	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write",
 	Other: "clients:read clients:write audit:read" }
 const isManaging = code => Object.values({ ...GROUPS, ...PLATFORM }).some(codes => codes.split(" ").includes(code))
-/** Scopes that move trust: a key with one of them can gain the rights of an admin. */
+/** Scopes that decide who is trusted: a key with one of them can gain the rights of an admin. */
 const LIKE_ADMIN = "providers:write clients:write policy:write operators:write hooks:signup".split(" ")
-/** A scope in words; a tenant's own scope is shown as it is. */
+/** The name of a scope, in words; a scope that the tenant defined is shown as it is. */
 const nameOf = code => {
 	const [noun, verb] = code.split(":")
 	if (!isManaging(code)) return code
@@ -324,7 +324,8 @@ const DAYS = [
 ]
 
 /**
- * The scopes that may be ticked, and those that a key has besides: a scope may have left the tenant's catalogue.
+ * The scopes that can be ticked: those on offer, and those that the key has already, even if the tenant's catalogue
+ * no longer has them.
  * @type {(page: TenantPage, had?: string[]) => Promise<(Choice | ChoiceGroup)[]>}
  */
 async function scopeOptions(page, had = []) {
@@ -350,7 +351,7 @@ const newKey = async page => {
 			link: { href: `${page.base}/keys`, text: "All API keys" },
 		})
 	}
-	// Only this page needs the code of forms, so the list of keys does not load it.
+	// Only this page loads the code of forms; the list of keys does not need it.
 	const { form } = await import("../../lib/form.js")
 	const asked = query()
 	const isFilled = Boolean(asked.name || asked.scopes)
@@ -400,7 +401,7 @@ const newKey = async page => {
 	built.querySelector("input")?.setAttribute("autofocus", "")
 }
 
-/** What a key with these values could do, each as a sentence. */
+/** What a key with these values could do, as a list of sentences. */
 function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_origins: origins, ...rest }, opened) {
 	const { expires_at: end } = body(rest, opened)
 	const rate = rest.rate_limit?.per_minute
@@ -415,8 +416,8 @@ function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_ori
 	].filter(Boolean)
 }
 
-// The end counts from the minute in which the form was opened: what is shown is what is sent, and a request that is
-// repeated after its answer was lost is the same.
+// The values in the form that the API wants. The end counts from the minute in which the form was opened. So what is
+// shown is what is sent, and a request that is repeated after its answer was lost is the same.
 /** @type {(values: any, opened: number) => any} */
 function body({ days, ...values }, opened) {
 	const end = Number(days) && opened + days * 86400000

@@ -60,7 +60,10 @@ const drawRefused = (node, path) => loadPart(node, async () => {
 	))
 })
 
-/** Never with cookies: it is not known whether the sender of a request with this origin is the site. */
+/**
+ * Asks whether to allow an origin that was refused. It is allowed without cookies, since nobody knows whether the
+ * site itself sent the request with this origin.
+ */
 const allow = ({ origin }, path) => formDialog({
 	title: t`Allow ${origin}?`, submit: "Allow", draft: null, fields: [{ name: "label", label: "Label" }],
 	lead: [
@@ -82,7 +85,9 @@ async function remove(path, one, reload) {
 	})
 }
 
-/** `test(origin)` shows what the browser gets from now on. */
+/**
+ * Opens a form that allows an origin. Afterwards, `test(origin)` shows what a browser there is answered from now on.
+ */
 const open = (path, reload, test) => formDialog({
 	title: "Add origin",
 	fields: [

@@ -15,7 +15,7 @@ const MODES = [
 	{ value: "closed", text: "Closed: nobody new" },
 ]
 /**
- * What a mode requires of a person's sign-in, which the tenant's domains and providers have to give.
+ * What each mode requires of a person's sign-in; the tenant's domains and providers have to make it possible.
  * @type {Record<string, string>}
  */
 const NEEDS = {
@@ -72,7 +72,7 @@ const FIELDS = [
 const LABELS = Object.fromEntries(FIELDS.map(({ name, label }) => [name, label]))
 
 const inForce = ({ version }) => t`Version ${version} is in force`
-/** A policy with members named like the form's fields. */
+/** A copy of a policy in which the members of `inactivity` have the names of the form's fields. */
 const flat = ({ version: _, inactivity, ...rest }) => ({ ...rest, ...Object.fromEntries(
 	Object.entries(inactivity ?? {}).map(([name, value]) => [`inactivity.${name}`, value]),
 ) })
@@ -89,7 +89,7 @@ const isEmpty = changes => Object.keys(changes).length === 0
 export default async page => {
 	const path = `${page.path}/policy`
 	const one = await page.get(path)
-	// Beside the form if the page is wide, and before it otherwise.
+	// Shown beside the form on a wide page, and before it on a narrow one.
 	const effect = h("section.card.near", { hidden: true, "aria-live": "polite" })
 	const needs = liveRegion()
 	const clash = h("div", { role: "alert" })
@@ -137,8 +137,8 @@ export default async page => {
 }
 
 /**
- * Shows what the chosen mode requires, and a warning if the tenant has no verified domain, so that no one could come in
- * by it.
+ * Shows what the chosen mode requires. If the mode admits nobody because the tenant has no verified domain, shows a
+ * warning.
  */
 async function drawNeeds(page, node, mode) {
 	const text = NEEDS[mode]
@@ -153,8 +153,9 @@ async function drawNeeds(page, node, mode) {
 }
 
 /**
- * Another operator has published since this page was read. Shows who, when and what, and offers to publish what was
- * changed here on top of it. `seen` is the policy that the page shows; `values` are the members that were changed here.
+ * Called when another operator has published since this page was read. Shows who, when and what, and offers to
+ * publish this page's changes on top. `seen` is the policy that the page shows; `values` are the members that were
+ * changed on it.
  */
 async function drawClash(page, node, { seen, values, publish, done }) {
 	const current = await page.get(`${page.path}/policy`)
@@ -165,7 +166,7 @@ async function drawClash(page, node, { seen, values, publish, done }) {
 		try {
 			await done(await run())
 		} catch (error) {
-			// It was published once more in between: show the same for the newest.
+			// Yet another version was published meanwhile: show the same for the newest one.
 			if (error.status === 412) return loadPart(
 				node, () => drawClash(page, node, { seen, values, publish, done }),
 			)
@@ -202,7 +203,10 @@ const rollBack = (page, current, { version, policy: { version: _, ...body } }) =
 	run: () => send(`${page.path}/policy`, current, body), said: inForce, after: redraw,
 })
 
-/** Publishes; another rule for inactivity only after a look at the users whom it is about. */
+/**
+ * Publishes the policy. If the rule for inactive users changes, it first shows how many users that concerns, and
+ * asks.
+ */
 async function send(path, base, body) {
 	const options = { method: "PUT", body, etag: etagOf(base) }
 	const isSame = String(Object.values(base.inactivity)) === String(Object.values(body.inactivity))

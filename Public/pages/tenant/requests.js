@@ -1,4 +1,4 @@
-// People who asked to join and wait for an answer.
+// People who asked to join the tenant and wait for an answer.
 import {
 	answered, api, createdColumn, formDialog, isAllowed, list, lookalikeNote, personCell, runAct, t, toast,
 	undoable, userText, words,
@@ -48,7 +48,7 @@ const WORD = [{
 }]
 
 /**
- * What an operator can answer to a person who waits.
+ * The acts by which an operator answers a person who waits.
  * @type {(path: string, one: API.User, reload: () => unknown) => Act[]}
  */
 export const answers = (path, one, reload) => [

@@ -1,4 +1,4 @@
-// Users: all of them, one, and those who may be the same person.
+// The list of users, the page of one user, and pairs of users who may be the same person.
 import {
 	STATUS, actionWords, ago, api, append, button, buttons, card, choices, confirm, copyable, countWords,
 	createdColumn, exportFile, factList, filterLink, formDialog, formatDay, goTo, h, icon, isAllowed, list, loadPart,
@@ -6,12 +6,12 @@ import {
 	runAct, statusTag, t, tickField, timeColumn, timeNode, toast, undoable, userText, waitBriefly, words
 } from "../../lib/ui.js"
 
-// Merging two records of one person, and undoing it.
+// Merging two users who are one person, and undoing it.
 
 const RANK = ["admin", "manager", "member"]
 
 /**
- * Asks which of two users stays; the one with more rights is proposed, or else the older one.
+ * Asks which of two users remains. The form proposes the one with more rights, or else the older one.
  * @type {(page: TenantPage, some: API.User[], reload: () => unknown) => unknown}
  */
 function askToMerge(page, some, reload) {
@@ -45,7 +45,7 @@ const undo = (path, one, after) => runAct(`${path}/${one.id}/undo`, {}, "They ar
 })
 
 /**
- * What an undo ended, in words; empty if it ended nothing.
+ * What the undoing of a merge has ended, in words; empty if it ended nothing.
  * @type {(ended: API.EndedAccess) => string}
  */
 const endedWords = ended => [
@@ -55,7 +55,7 @@ const endedWords = ended => [
 ].filter(Boolean).join(", ")
 
 /**
- * A line about a merge on the page of the user who stayed.
+ * A line about a merge, for the page of the user who remained.
  * @type {(page: TenantPage, one: API.Merge) => HTMLElement}
  */
 const mergeLine = (page, one) => h("div.line",
@@ -74,7 +74,7 @@ export const ROLE = { name: "role", label: "Role", options: ROLES }
 /** @type {Field} */
 const EXTERNAL_ID = { name: "external_id", label: "External id", hint: "The user's id in your own system." }
 /**
- * The providers to which a person can be linked; a password is given here instead.
+ * The kinds of provider with which a user's sign-in can be linked; a password is no such sign-in.
  * @type {Choice[]}
  */
 export const KINDS = choices("oidc google github cognito")
@@ -84,7 +84,7 @@ export const SUBJECT = {
 }
 
 /**
- * The choices of a filter: 30 means "in the last 30 days", -30 means "not in the last 30 days".
+ * The choices of the filter by last sign-in, by days: 30 means "in the last 30 days", -30 "not in the last 30 days".
  * @type {Choice[]}
  */
 const SEEN = [
@@ -169,7 +169,7 @@ const userList = async page => {
 }
 
 /**
- * Gives each the same role; undoing gives each its own role back.
+ * Asks for a role and gives it to each user; an undo gives each user the former role back.
  * @type {(page: TenantPage, some: API.User[], reload: () => unknown) => unknown}
  */
 const changeRoles = (page, some, reload) => formDialog({
@@ -195,7 +195,7 @@ const changeRoles = (page, some, reload) => formDialog({
 })
 
 /**
- * Whether a person came by the rule `approval` and is not admitted yet.
+ * Whether a person came in by the policy's mode `approval` and is not approved yet.
  * @type {(one: API.User) => boolean}
  */
 const isWaiting = one => one.status === "pending" && one.source === "approval"
@@ -250,7 +250,7 @@ const open = (page, after) => formDialog({
 	path: `${page.path}/users`, said: made => t`${made.email} is added`, after,
 })
 
-/** The role, and the others to choose from; a choice counts at once and can be undone. */
+/** Shows the user's role, and a menu of the others. A choice takes effect at once and can be undone. */
 function roleMenu(path, one) {
 	const put = role => api(path, { method: "PATCH", body: { role } })
 	const acts = ROLES.filter(({ value }) => value !== one.role).map(({ value: role, text }) => ({
@@ -272,7 +272,7 @@ const userPage = async page => {
 	const lives = one.status !== "deleted" && !page.isGone
 	const edits = isAllowed("editUsers") && lives
 	const ends = isAllowed("suspendUsers") && lives
-	// A card that requests its own data and fails alone.
+	// A card that requests its own data. If that fails, only this card shows the error.
 	const asking = []
 	const section = (title, what, draw, nothing, ...acts) => {
 		const body = h("div.stack-gap")
@@ -354,7 +354,7 @@ const userPage = async page => {
 	await waitBriefly(Promise.all(asking))
 }
 
-/** A line for each attribute. People do not get their own private attributes. */
+/** A line for each attribute of a user. The users themselves do not get to see their private attributes. */
 const attributes = all => {
 	const lines = Object.entries(all ?? {}).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
 	return lines.length ? lines.map(line => h("div", userText(line, "code"))) : noValue()
@@ -385,7 +385,7 @@ const link = path => formDialog({
 	path: `${path}/identities`, said: "Linked", after: redraw,
 })
 
-/** When a secret that was made ends. */
+/** The time at which a new secret expires, in words. */
 const endOf = made => formatDay(made.expires_at, { timeStyle: "short" })
 const grant = (path, one) => runAct(`${path}/link-grants`, {}, "", made => revealSecret({
 	title: "Link grant", secret: made.token, name: "LINK_GRANT",
@@ -438,7 +438,7 @@ const edit = (path, one) => formDialog({
 
 // Users who may be one person, side by side.
 
-/** The search continues by itself until this many pairs are shown. */
+/** The search for more pairs continues by itself until this many are shown. */
 const ENOUGH = 20
 
 const SAID = {
