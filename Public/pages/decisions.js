@@ -80,7 +80,8 @@ const drawFailed = (node, path, reference) => loadPart(node, async () => {
 	const { items } = await api(`${path}/failed-sign-ins${queryString({ reference, limit: 50 })}`)
 	replaceContent(node, card(
 		"Sign-ins that failed before the rules",
-		h("p.muted", items.length ? "Anyone who can send a request can cause a line here; the person saw the same text for every reason."
+		h("p.muted", items.length
+			? "Anyone who can send a request can cause a line here; the person saw the same text for every reason."
 			: "None of the last 90 days."),
 		items.length > 0 && dataTable("Sign-ins that failed before the rules", ["Reason", "At", "Reference", "When"],
 			items.map(one => [
@@ -182,7 +183,8 @@ async function drawWays(page, one, node) {
 function whose(one) {
 	const path = `/tenants/${one.tenant_id}/provisioning/decisions/${one.id}/resolve`
 	const give = () => confirm({
-		title: t`Give the account to the person who signed in as ${one.email}?`, act: "Give the account", keep: "Cancel", path,
+		title: t`Give the account to the person who signed in as ${one.email}?`,
+		act: "Give the account", keep: "Cancel", path,
 		method: "POST",
 		body: { action: "give_account" }, said: "The account is theirs", after: redraw,
 		text: "This sign-in is linked and the address counts as proved. The account's password, PIN, sessions, "

@@ -177,7 +177,9 @@ function signIn(page, token, { arrived, fault }) {
 	const built = form([
 		KNOWN_EMAIL,
 		{ name: "password", label: "Password", required: true, type: "password", autocomplete: "current-password" },
-		tenantField("The short name of your tenant, if you are an operator of only one tenant. Otherwise leave it empty."),
+		tenantField(
+			"The short name of your tenant, if you are an operator of only one tenant. Otherwise leave it empty.",
+		),
 	], { submit: "Sign in", send, refused: showMore })
 	const tenant = /** @type {HTMLInputElement} */ (built.querySelector("[name=tenant]"))
 	const forgot = h("a", { href: withTenant("/reset") }, "Forgot your password?")

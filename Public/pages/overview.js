@@ -96,7 +96,8 @@ function drawSteps(node, done) {
 			text: "So that nobody is locked out.", href: "/console/operators",
 		},
 		{
-			isDone: done.call, look: "book", title: "Call the API", text: "A program can do everything that you can do here.",
+			isDone: done.call, look: "book", title: "Call the API",
+			text: "A program can do everything that you can do here.",
 			href: "/docs",
 		},
 	].filter(Boolean)

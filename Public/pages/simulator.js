@@ -49,7 +49,10 @@ export default async page => {
 				"email_verified", "The provider says the address is verified", String(asked.email_verified) !== "false",
 			),
 			{ name: "name", label: "Name" },
-			{ name: "tenant", label: "Tenant", type: "tenant", hint: "Its name or slug; if it is empty, the rules choose." },
+			{
+				name: "tenant", label: "Tenant", type: "tenant",
+				hint: "Its name or slug; if it is empty, the rules choose.",
+			},
 			{ name: "invite_token", label: "Invite token" },
 			{ name: "join_token", label: "Join link's token" },
 		], {

@@ -87,7 +87,8 @@ const inviting = (path, reload, email, opened) => formDialog({
 	fields: [
 		{
 			name: "emails", label: "Email addresses", required: true, type: "lines", value: email, named: true,
-			also: ["email", "invites"], hint: "One on each line; up to 1,000. A role may follow: ann@acme.example manager.",
+			also: ["email", "invites"],
+			hint: "One on each line; up to 1,000. A role may follow: ann@acme.example manager.",
 		},
 		ROLE,
 		{

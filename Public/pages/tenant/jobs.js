@@ -431,7 +431,8 @@ async function drawRows(page, node, path, one, kept) {
 				userText(row.detail ?? ""),
 			])),
 		one.kind === "import" && failed.length > 0 && !isMended && h("p.small.muted",
-			"Rows are counted without a header. Correct these in your file and import it again: existing users stay as they are."),
+			"Rows are counted without a header. Correct these in your file and import it again: existing users stay as "
+				+ "they are."),
 		count > rows.length
 			&& h("p.small.muted", t`The first ${rows.length} of ${formatNumber(count)}; the report lists all.`))
 }

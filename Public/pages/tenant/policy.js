@@ -52,7 +52,8 @@ const FIELDS = [
 	tickField("block_disposable", "Keep out disposable mail domains"),
 	{
 		name: "blocked_domains", label: "Blocked domains", type: "lines",
-		hint: "One on each line, including all subdomains. Invited people and users whom you add are admitted all the same.",
+		hint: "One on each line, including all subdomains. Invited people and users whom you add are admitted all the "
+			+ "same.",
 	},
 	{
 		name: "blocked_emails", label: "Blocked addresses", type: "lines",
