@@ -175,34 +175,6 @@ BEGIN
         WHERE s.logicalrelid = %L::regclass $count$, whole, coalesce(found, whole))) WHERE success);
 END $$;
 
--- Looks up several keys at once, on the server of their tenants. Citus plans a statement about one tenant once, but one
--- about several tenants at each run.
-DO $$
-DECLARE hash text;
-BEGIN
-    FOREACH hash IN ARRAY ARRAY['hash', 'previous_hash'] LOOP
-        EXECUTE format($body$
-            CREATE FUNCTION api_keys_by_%1$s(tenants uuid[], hashes bytea[]) RETURNS TABLE (id uuid, environment text,
-                previous_until timestamptz, scopes text[], owner_type text, owner_user_id uuid, rate_limit integer,
-                allowed_ips text[], allowed_origins text[], expires_at timestamptz, revoked_at timestamptz, name text,
-                limit_shared_with uuid, "position" bigint)
-                LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $look$
-            DECLARE tenant uuid; wanted bytea;
-            BEGIN
-                FOR number IN 1..cardinality(tenants) LOOP
-                    tenant := tenants[number];
-                    wanted := hashes[number];
-                    RETURN QUERY SELECT k.id, k.environment, k.previous_until, k.scopes, k.owner_type, k.owner_user_id,
-                        k.rate_limit, k.allowed_ips, k.allowed_origins, k.expires_at, k.revoked_at, k.name,
-                        k.limit_shared_with, number::bigint
-                        FROM api_keys k WHERE k.tenant_id = tenant AND k.%1$s = wanted;
-                END LOOP;
-            END $look$ $body$, hash);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION api_keys_by_%s(uuid[], bytea[]) TO gatehouse_platform', hash);
-        PERFORM create_distributed_function(format('api_keys_by_%s(uuid[], bytea[])', hash)::regprocedure);
-    END LOOP;
-END $$;
-
 -- The functions above call this one on each server. Citus brings it there even if it was made before Citus was
 -- installed.
 SELECT create_distributed_function('audit_without_words(jsonb)');

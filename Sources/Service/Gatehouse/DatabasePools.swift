@@ -95,7 +95,8 @@ struct DatabasePools: Sendable {
     /// workers are set.
     var followingWorkers: (@Sendable () async throws -> Void)? {
         if workers.isEmpty { return nil }
-        return { for each in workers { try await each.refresh(from: app) } }
+        // Slow lists do not delay the connections for look-ups.
+        return { for each in workers { try await each.refresh(from: lookups) } }
     }
 
     func close() async {

@@ -94,7 +94,7 @@ package final class Service: Sendable {
         if let follow = pools.followingWorkers {
             tasks.append(
                 PeriodicTask(
-                    "workers.refresh_failed", every: 5, first: nil, on: loops[0],
+                    "workers.refresh_failed", every: 3, first: nil, on: loops[0],
                     logger: logger, isTold: isTold, follow))
         }
         if let traces { tasks.append(traces.task(on: loops[loops.count - 1])) }

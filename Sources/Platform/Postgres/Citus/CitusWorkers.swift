@@ -34,14 +34,16 @@ package final class CitusWorkers: Sendable {
     private struct State {
         /// The shard of each tenant, as far as the coordinator has named it.
         var shards: [UUID: Int64] = [:]
-        /// The tenants whose shard the coordinator is being asked for.
-        var asked: Set<UUID> = []
-        /// The worker that has each shard. Workers that could not be reached are left out.
+        /// The worker that has each shard.
         var places: [Int64: Server] = [:]
         /// When the coordinator was asked for `places`, in nanoseconds of `Deadline.now`; 0 if they
         /// are not to be used.
         var learned: Int64 = 0
         var pools: [Server: Postgres] = [:]
+        /// When the last read failed for which the coordinator was asked for `places` early.
+        var askedEarly: Int64 = 0
+        /// The refusals that are in the log, as the worker's address and the SQLSTATE.
+        var logged: Set<String> = []
     }
 
     /// The most tenants whose shard is remembered.
@@ -50,6 +52,11 @@ package final class CitusWorkers: Sendable {
     /// was removed from the database keeps an outdated list of the others and should soon get no
     /// more reads.
     private static let longestTrust: Int64 = 10_000_000_000
+    /// Nanoseconds between two early questions for the places of the shards.
+    private static let pause: Int64 = 1_000_000_000
+
+    /// The event that `logRefusal` logs.
+    private static let readRefused: StaticString = "worker.read_refused"
 
     private let state = Mutex(State())
     private let open: @Sendable (Server) -> Postgres
@@ -58,42 +65,78 @@ package final class CitusWorkers: Sendable {
     /// coordinator first names that worker.
     package init(open: @escaping @Sendable (Server) -> Postgres) { self.open = open }
 
-    /// Returns the worker that has the rows of a tenant, or `nil` while that is unknown. If the
-    /// tenant's shard is unknown, the coordinator is asked for it.
-    func worker(of tenant: UUID, _ coordinator: Postgres) -> Postgres? {
-        let (worker, asks) = state.withLock { state -> (Postgres?, Bool) in
+    /// Calls `found` with the worker that has the rows of a tenant, on the calling loop and usually
+    /// before this function returns. If the tenant's shard is unknown, the coordinator is asked for
+    /// it first. `nil` means that the coordinator should run the read itself, because it has not
+    /// said lately which worker has the shard.
+    func find(of tenant: UUID, _ coordinator: Postgres, then found: @escaping (Postgres?) -> Void) {
+        let (worker, isUnknown) = state.withLock { state -> (Postgres?, Bool) in
             guard Deadline.now - state.learned < Self.longestTrust else { return (nil, false) }
-            guard let shard = state.shards[tenant] else {
-                return (nil, state.asked.insert(tenant).inserted)
-            }
+            guard let shard = state.shards[tenant] else { return (nil, true) }
             return (state.places[shard].flatMap { state.pools[$0] }, false)
         }
-        if asks { askForShard(of: tenant, coordinator) }
-        return worker
-    }
-
-    private func askForShard(of tenant: UUID, _ coordinator: Postgres) {
+        guard isUnknown else { return found(worker) }
         coordinator.read(
             "SELECT get_shard_id_for_distribution_column('public.tenants', \(tenant))"
         ) { [self] answer in
             let shard = try? answer.get().first?.get(0, as: Int64.self)
-            state.withLock { state in
-                state.asked.remove(tenant)
-                if state.shards.count >= Self.tenantLimit { state.shards.removeAll() }
-                state.shards[tenant] = shard
-            }
+            found(
+                state.withLock { state in
+                    guard let shard else { return nil }
+                    if state.shards.count >= Self.tenantLimit { state.shards.removeAll() }
+                    state.shards[tenant] = shard
+                    return state.places[shard].flatMap { state.pools[$0] }
+                })
         }
     }
 
-    /// Whether a worker was removed or refuses connections. If so, the coordinator answers the
-    /// reads of its tenants until it names a worker for their shards again.
-    func isGone(_ worker: Postgres) -> Bool {
-        state.withLock { state in
-            let isKnown = state.pools.values.contains { $0 === worker }
-            guard !isKnown || worker.configuration.outages.isAway else { return false }
-            state.places = state.places.filter { state.pools[$0.value] !== worker }
+    /// Like `find` with a callback.
+    func find(of tenant: UUID, _ coordinator: Postgres) async -> Postgres? {
+        await withUnsafeContinuation { continuation in
+            find(of: tenant, coordinator) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Returns the server that should run a read of a tenant that failed at `worker`: the
+    /// coordinator if the worker refused the read, and the tenant's new worker if it has moved from
+    /// one that cannot be reached. Throws `error` if there is none. The coordinator is not asked to
+    /// stand in for a worker that is away: it would wait for that worker, too, and the other
+    /// tenants would wait for the coordinator.
+    func successor(
+        of worker: Postgres, after error: PostgresError, for tenant: UUID, _ coordinator: Postgres
+    ) async throws(PostgresError) -> Postgres {
+        switch error.kind {
+        // If the statement itself is at fault, the coordinator reports the same error.
+        case .server: return coordinator
+        case .unavailable:
+            await refreshEarly(from: coordinator)
+            let now = await find(of: tenant, coordinator) ?? coordinator
+            guard now !== worker else { throw error }
+            return now
+        case .timeout, .cancelled, .decoding, .commitUnknown: throw error
+        }
+    }
+
+    /// Asks for the places of the shards because a worker cannot be reached. If that was done a
+    /// moment ago, what is known is used.
+    private func refreshEarly(from coordinator: Postgres) async {
+        let asks = state.withLock { state in
+            guard Deadline.now - state.askedEarly > Self.pause else { return false }
+            state.askedEarly = Deadline.now
             return true
         }
+        if asks { try? await refresh(from: coordinator) }
+    }
+
+    /// Logs that the coordinator answered a read which `worker` refused with `error`: once for each
+    /// SQLSTATE and worker, because each such read is run twice.
+    func logRefusal(_ error: PostgresError, by worker: Postgres) {
+        guard let sqlstate = error.sqlstate else { return }
+        let isNew = state.withLock { state in
+            let server = state.pools.first { $0.value === worker }?.key.description ?? ""
+            return state.logged.insert("\(server) \(sqlstate)").inserted
+        }
+        if isNew { worker.configuration.log(Self.readRefused, error.detail) }
     }
 
     /// Asks the coordinator which worker has which shard. Call it every few seconds. Without Citus,
@@ -118,12 +161,14 @@ package final class CitusWorkers: Sendable {
         }
         let found = places
         let unused = state.withLock { state in
+            // A shard keeps its id when it moves to another worker. A shard that was split no
+            // longer exists.
+            if state.places.keys != found.keys {
+                state.shards = state.shards.filter { found[$0.value] != nil }
+            }
             state.places = found
             // If there are no shards, the coordinator answers every read.
             state.learned = found.isEmpty ? 0 : now
-            // A shard keeps its id when it moves to another worker. A shard that was split no
-            // longer exists.
-            state.shards = state.shards.filter { found[$0.value] != nil }
             for server in found.values where state.pools[server] == nil {
                 state.pools[server] = open(server)
             }
@@ -142,5 +187,57 @@ package final class CitusWorkers: Sendable {
             return state.pools.values
         }
         for postgres in pools { await postgres.close() }
+    }
+}
+
+/// Reads the rows of one tenant, on whichever server they are.
+extension Postgres {
+    /// Like `read` with a callback, but for rows of one tenant, which the statement itself names.
+    /// `app.tenant` is not set: this is for a role that may read the rows of all tenants.
+    package func read(
+        of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
+    ) {
+        guard let workers else { return read(sql, then: finish) }
+        workers.find(of: tenant, self) { [self] worker in
+            guard let worker else { return read(sql, then: finish) }
+            worker.read(sql) { [self] answer in
+                guard case .failure(let error) = answer, let loop = EventLoop.current else {
+                    return finish(answer)
+                }
+                let bound = LoopBound(finish, loop: loop)
+                Task {
+                    let second = await readAgain(of: tenant, sql, after: error, at: worker)
+                    loop.perform { bound.value(second) }
+                }
+            }
+        }
+    }
+
+    /// Like `read`, but with `app.tenant` set, in a single round trip.
+    package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
+        guard let workers, let worker = await workers.find(of: tenant, self) else {
+            return try await send(sql, .read, in: tenant)
+        }
+        do {
+            return try await worker.send(sql, .read, in: tenant)
+        } catch {
+            return try await readAgain(of: tenant, sql, in: tenant, after: error, at: worker).get()
+        }
+    }
+
+    /// Runs a read that failed at `worker` once more, if another server may have the rows.
+    private func readAgain(
+        of tenant: UUID, _ sql: SQL, in setting: UUID? = nil, after error: PostgresError,
+        at worker: Postgres
+    ) async -> Result<Rows, PostgresError> {
+        do throws(PostgresError) {
+            guard let workers else { throw error }
+            let server = try await workers.successor(of: worker, after: error, for: tenant, self)
+            let rows = try await server.send(sql, .read, in: setting)
+            workers.logRefusal(error, by: worker)
+            return .success(rows)
+        } catch {
+            return .failure(error)
+        }
     }
 }

@@ -26,20 +26,23 @@ struct WorkerCheck: Sendable {
         for row in rows {
             let (host, port): (String, Int64) = try row.columns()
             let server = CitusWorkers.Server(host: host, port: Int(port))
-            for url in [url, ServeCommand.switchingRole(url)] {
+            let (lists, lookUps) = (url, ServeCommand.switchingRole(url))
+            for url in [lists, lookUps] {
                 if let fault = Conninfo.fault(server.conninfo(url)) {
                     return (.failed, "\(server): \(fault)")
                 }
             }
-            var configuration = PostgresConfiguration(worker: server, url: url)
-            configuration.readsPerLoop = 1
-            configuration.acquireTimeout = 3000
-            let worker = Postgres(configuration: configuration, loops: [loop])
-            let found = await Self.look(worker)
-            await worker.close()
-            switch found {
-            case .success(let count): shards += count
-            case .failure(let fault): return (.failed, "\(server): \(fault.text)")
+            for (url, look) in [(lists, Self.lookAsApp), (lookUps, Self.lookAsPlatform)] {
+                var configuration = PostgresConfiguration(worker: server, url: url)
+                configuration.readsPerLoop = 1
+                configuration.acquireTimeout = 3000
+                let worker = Postgres(configuration: configuration, loops: [loop])
+                let found = await look(worker)
+                await worker.close()
+                switch found {
+                case .success(let count): shards += count
+                case .failure(let fault): return (.failed, "\(server): \(fault.text)")
+                }
             }
         }
         return (
@@ -49,8 +52,20 @@ struct WorkerCheck: Sendable {
 
     private struct Fault: Error { var text: String }
 
-    /// Returns the number of shards with row-level security at a worker.
-    private static func look(_ worker: Postgres) async -> Result<Int, Fault> {
+    /// Reads rows of all workers at one, as the platform's role: a worker forwards reads of a tenant
+    /// that has moved, so the roles must be able to connect from each worker to each other one.
+    private static func lookAsPlatform(_ worker: Postgres) async -> Result<Int, Fault> {
+        do {
+            _ = try await worker.read("SELECT 1 FROM api_keys LIMIT 1")
+            return .success(0)
+        } catch {
+            return .failure(Fault(text: inFull(error)))
+        }
+    }
+
+    /// Returns the number of shards with row-level security at a worker. Its first statement reads
+    /// from all workers, as that of `lookAsPlatform` does.
+    private static func lookAsApp(_ worker: Postgres) async -> Result<Int, Fault> {
         do {
             let seen = try await worker.read("SELECT 1 FROM audit_events LIMIT 1")
             guard seen.isEmpty else {
