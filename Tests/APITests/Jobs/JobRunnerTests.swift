@@ -147,6 +147,19 @@ import Text
         #expect(try await fixture.named("x") == 50)
     }
 
+    @Test func `a job that storage refuses again and again fails, and does not run forever`()
+        async throws
+    {
+        let fixture = try await JobFixture.make(users: 5)
+        let id = try await fixture.job()
+        let runner = fixture.runner(beforeBatch: { _ in throw StorageFailure.versionMismatch })
+        for _ in 0..<20 where try await fixture.row(id).status != .failed {
+            try? await runner.round()
+            fixture.endLeases()
+        }
+        #expect(try await fixture.row(id).status == .failed)
+    }
+
     @Test func `a stopped runner hands its job over at once`() async throws {
         let fixture = try await JobFixture.make()
         let id = try await fixture.job()

@@ -134,9 +134,11 @@ package final class JobRunner: Sendable {
         do {
             return try await batch()
         } catch {
-            // The database is unreachable, or the outcome of the commit is unknown. The job becomes
-            // due again when its lease ends.
-            if StorageFailure(error) != nil { throw error }
+            switch StorageFailure(error) {
+            // The job becomes due again when its lease ends.
+            case .unavailable, .commitUnknown: throw error
+            default: break
+            }
             if job.attempts + 1 >= Self.attempts, let kind = kinds.named(job.kind) {
                 try await fail(job, kind)
             } else {
