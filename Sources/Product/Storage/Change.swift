@@ -42,7 +42,7 @@ package struct Change: Sendable {
     package let now: Timestamp
     /// The transaction; it is open until the body of `TenantScope.change` returns.
     package let transaction: Transaction
-    let invalidations: Invalidations
+    let invalidations: InvalidationPublisher
     /// Whether the change locks rows. False in a dry run, which must not block others and stores
     /// nothing.
     var locksRows = true

@@ -52,7 +52,7 @@ package struct TenantScope: Sendable {
         if setsTenant { settings.append(("app.tenant", tenant.description)) }
         let open = OpenChange(
             transaction: try await database.app.begin(settings: settings),
-            invalidations: Invalidations(database.replica))
+            invalidations: InvalidationPublisher(database.replica))
         let result: Result
         do {
             result = try await body(

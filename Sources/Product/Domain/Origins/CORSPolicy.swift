@@ -7,7 +7,7 @@ package struct CORSPolicy: Sendable {
     private let exact: [String: [CORSRow]]
     private let wildcards: [CORSRow]
     private let devOrigins: Bool
-    private let privateNetwork: Bool
+    let privateNetwork: Bool
     private let isSuspended: Bool
 
     /// Creates the policy. `own` are the service's origins in canonical form; `devOrigins` and
@@ -74,7 +74,7 @@ package struct CORSPolicy: Sendable {
     }
 
     /// The rule that matched, and the origin to write into `Access-Control-Allow-Origin`.
-    private struct Match {
+    struct Match {
         var rule: CORSDecision.Rule
         var echo: String
         var mayCarryCredentials = false
@@ -108,38 +108,14 @@ package struct CORSPolicy: Sendable {
         return decision
     }
 
-    private func preflight(_ request: CORSRequest, _ match: Match) -> CORSDecision {
-        let methods = Self.methods(of: request.routeMethods ?? CORSProfile.allMethods)
-        guard let wanted = request.requestMethod,
-            methods.contains(where: { $0.utf8.elementsEqual(wanted.utf8) })
-        else { return refuse(request, .methodNotAllowed, rule: match.rule) }
-        let headers = request.profile.allowedHeaders
-        guard
-            Self.asked(request.requestHeaders).allSatisfy({ name in
-                headers.contains { $0.utf8.elementsEqual(name) }
-            })
-        else { return refuse(request, .headerNotAllowed, rule: match.rule) }
-        var decision = Self.answer(request, match.rule, .listed, allowed: true, status: 204)
-        decision.headers += Self.origin(request, match)
-        decision.headers += [
-            .init("access-control-allow-methods", methods.joined(separator: ", ")),
-            .init("access-control-allow-headers", headers.joined(separator: ", ")),
-            .init("access-control-max-age", "\(CORSProfile.maxAge)"),
-        ]
-        if request.asksPrivateNetwork, privateNetwork, match.mayReachPrivateNetwork {
-            decision.headers.append(.init("access-control-allow-private-network", "true"))
-        }
-        return decision
-    }
-
-    private func refuse(
+    func refuse(
         _ request: CORSRequest, _ reason: CORSDecision.Reason,
         rule: CORSDecision.Rule = .none
     ) -> CORSDecision {
         Self.answer(request, rule, reason, allowed: false, status: 403)
     }
 
-    private static func answer(
+    static func answer(
         _ request: CORSRequest, _ rule: CORSDecision.Rule, _ reason: CORSDecision.Reason,
         allowed: Bool, status: Int? = nil
     ) -> CORSDecision {
@@ -153,7 +129,7 @@ package struct CORSPolicy: Sendable {
             headers: [.init("vary", vary)])
     }
 
-    private static func origin(_ request: CORSRequest, _ match: Match) -> [CORSDecision.Header] {
+    static func origin(_ request: CORSRequest, _ match: Match) -> [CORSDecision.Header] {
         let origin = CORSDecision.Header("access-control-allow-origin", match.echo)
         guard mayCarryCredentials(request, match) else { return [origin] }
         return [origin, .init("access-control-allow-credentials", "true")]
@@ -161,25 +137,6 @@ package struct CORSPolicy: Sendable {
 
     private static func mayCarryCredentials(_ request: CORSRequest, _ match: Match) -> Bool {
         match.mayCarryCredentials && request.profile.mayUseCookies
-    }
-
-    /// Returns the route's methods together with those that the server adds: OPTIONS always, and
-    /// HEAD if there is GET.
-    private static func methods(of route: [String]) -> [String] {
-        var methods = route
-        for (extra, given) in [("HEAD", route.contains("GET")), ("OPTIONS", true)]
-        where given && !methods.contains(extra) {
-            methods.append(extra)
-        }
-        return methods
-    }
-
-    /// Returns the names in a comma-separated list, in lower case.
-    private static func asked(_ list: String?) -> [[UInt8]] {
-        (list ?? "").utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
-            let name = ASCII.lower(part.filter { $0 != 0x20 && $0 != 0x09 })
-            return name.isEmpty ? nil : name
-        }
     }
 }
 

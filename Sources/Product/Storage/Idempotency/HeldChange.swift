@@ -34,7 +34,7 @@ package final class HeldChange: Sendable {
 /// A change whose transaction is still open, with its invalidations.
 struct OpenChange: Sendable {
     let transaction: OpenTransaction
-    let invalidations: Invalidations
+    let invalidations: InvalidationPublisher
 
     /// Commits the transaction, and returns once all replicas have acknowledged it. Throws
     /// `.commitUnknown` if the answer to COMMIT was lost. Throws `.timeout`, after a rollback, if

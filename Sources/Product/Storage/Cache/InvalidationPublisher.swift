@@ -5,7 +5,7 @@ import Text
 
 /// Collects what one transaction may have made stale in the caches of replicas, while its audit
 /// rows are written. At the end of the transaction one invalidation publishes all of it.
-package final class Invalidations: Sendable {
+package final class InvalidationPublisher: Sendable {
     private struct State {
         var tags: Set<CacheTag> = []
         var tenants: Set<CacheTag> = []
