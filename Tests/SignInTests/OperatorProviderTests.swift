@@ -140,6 +140,9 @@ import Text
             json:
                 #"{"email":"new@door.example","role":"auditor","delivery":"link","scope":{"platform":true}}"#,
             as: .platformOwner)
+        let id = try #require(made.json["id"]?.string.flatMap(UUID.init))
+        let factors = try await fixture.service.storage.operatorRow(id)?.factors
+        #expect(factors?.mustUseProvider == true && factors?.canReturn == true)
         let link = made.json["sign_in_url"]?.string?.split(separator: "=").last ?? ""
         let past = try await fixture.send(.post, "/v1/session", #"{"token":"\#(link)"}"#, Jar())
         #expect(past.status == 401, "\(made.text) \(past.text)")

@@ -47,7 +47,7 @@ package struct OperatorRow: ListedRow {
             id, email, emailKey, name, role, tenant, status, version, createdAt, updatedAt,
             lastSignInAt, isConfirmed, proofVersion, dueAt, factors.hasPassword,
             factors.passkeys, factors.unusablePasskeys, factors.totp, factors.isAppDisowned,
-            factors.recoveryCodesLeft, factors.providerKind
+            factors.recoveryCodesLeft, factors.providerKind, factors.mustUseProvider
         ) = try row.columns()
     }
 
