@@ -1,7 +1,7 @@
 import Text
 
-/// Verifies a request signed by AWS Signature Version 4 ("Create a signed AWS API request", AWS IAM
-/// user guide), by computing the signature again.
+/// Verifies a request that is signed with AWS Signature Version 4 ("Create a signed AWS API
+/// request", AWS IAM user guide): it computes the signature again and compares.
 package struct AWSSignature: Sendable {
     package static let scheme = "AWS4-HMAC-SHA256"
     /// How many seconds the request's date may differ from the server's clock.
@@ -68,8 +68,8 @@ package struct AWSSignature: Sendable {
         return dates[0].value
     }
 
-    /// Whether the signature is right; compared in constant time. If the request carries a hash of
-    /// its payload, that must be the hash of the body.
+    /// Whether the signature is right. The comparison takes constant time. A hash of the payload in
+    /// the request must be the hash of the body.
     package func matches(_ request: Signed, secret: [UInt8]) -> Bool {
         guard let date = date(of: request), let canonical = canonical(request) else { return false }
         let scope = [day, region, service, "aws4_request"]

@@ -3,7 +3,7 @@ import CCommonPasswords
 import Runtime
 import Text
 
-/// Why a password could be neither accepted nor refused.
+/// Why a password could not be checked or hashed.
 package enum PasswordFault: Error, Sendable, Equatable {
     /// The queue is full. The caller gets 429 and may retry.
     case busy
@@ -13,15 +13,15 @@ package enum PasswordFault: Error, Sendable, Equatable {
 }
 
 /// Hashes passwords with argon2id (RFC 9106) on its own threads. The input of argon2id is the HMAC
-/// of the password under the pepper, a key that is not in the database. The HMAC also shortens any
-/// password to 32 bytes without cutting it. The stored string names the secret key from which the
-/// pepper is derived.
+/// of the password under the pepper, a key that is not in the database. The HMAC has 32 bytes and
+/// depends on every byte of the password, however long it is. The stored string names the secret
+/// key from which the pepper is derived.
 package final class PasswordHasher: Sendable {
     /// The result of checking a password against a stored hash.
     package struct Verdict: Sendable, Equatable {
         package var matches: Bool
-        /// Whether the password matches but must be hashed again, because its hash has weaker
-        /// parameters than new hashes have, or another pepper.
+        /// Whether the password matches but must be hashed again. That is so if its hash has
+        /// another pepper than new hashes, or weaker parameters.
         package var needsRehash: Bool
         /// Whether only the first 72 bytes of the password were checked. The new hash must cover
         /// only these too, because the owner may have typed other bytes after them, or none.
@@ -109,10 +109,10 @@ package final class PasswordHasher: Sendable {
             matches: matches, needsRehash: matches && needsRehash(stored), isCut: stored.isCut)
     }
 
-    /// Like `verify`, for a user of a tenant, whose hash may be foreign. If the password is right,
-    /// the verdict asks for a hash of our own kind. If it is wrong, a check of our own kind runs as
-    /// well. So a wrong password takes at least as long as for any other user, and about as long as
-    /// a right one, however cheap the foreign hash is.
+    /// Checks the password of a tenant's user against a hash that may be foreign. If a foreign hash
+    /// matches, the verdict asks for a hash of our own kind. If it does not match, a check of our
+    /// own kind runs as well. A wrong password then takes at least as long as one for any other
+    /// user, and about as long as the right password, however cheap the foreign hash is.
     package func verify(
         _ password: [UInt8], against text: String, ofUserIn tenant: UUID
     ) async throws(PasswordFault) -> Verdict {
@@ -131,7 +131,8 @@ package final class PasswordHasher: Sendable {
         _ = try await matches(password, peppers.sealing, dummy)
     }
 
-    /// Whether the hash must be replaced. Also true for a text that is not a hash of this service.
+    /// Whether the hash must be replaced. A text that is not a hash of our own kind must always be
+    /// replaced.
     package func needsRehash(_ phc: String) -> Bool {
         PasswordHash(phc).map { needsRehash($0) } ?? true
     }
@@ -189,14 +190,14 @@ package final class PasswordHasher: Sendable {
 }
 
 /// A stored password: an argon2id PHC string of version 1.3 within the cost bounds. Its parameter
-/// `keyid` names the secret key of its pepper; libargon2 does not read this parameter. If `cut=72`
-/// follows, the hash covers only the first 72 bytes of the password, like the bcrypt hash that it
-/// replaced.
+/// `keyid`, which libargon2 does not read, names the secret key from which the pepper is derived.
+/// If `cut=72` follows, the hash covers only the first 72 bytes of the password, like the bcrypt
+/// hash that it replaced.
 struct PasswordHash {
-    /// The string that libargon2 reads: the stored one without `keyid` and `cut`.
+    /// The string that libargon2 reads: the stored string without `keyid` and `cut`.
     let encoded: String
     let cost: PasswordHasher.Cost
-    /// The name of the secret key of the pepper, 4 bytes.
+    /// The name of the secret key from which the pepper is derived (4 bytes).
     let pepper: [UInt8]
     /// Whether the hash covers only the first 72 bytes of a password.
     let isCut: Bool
@@ -245,10 +246,10 @@ struct PasswordHash {
         return fields.joined(separator: "$")
     }
 
-    /// Returns the parameter `keyid`, which names the secret key of the pepper.
+    /// Returns the parameter `keyid` for the secret key with this name.
     static func keyID(_ id: [UInt8]) -> String { ",keyid=" + base64(id) }
 
-    /// Encodes in the standard alphabet without padding, as PHC strings require.
+    /// Encodes bytes as base64 in the standard alphabet without padding, as PHC strings require.
     static func base64(_ bytes: [UInt8]) -> String {
         translated(Base64URL.encode(bytes).utf8, "-_", "+/")
     }
@@ -274,14 +275,15 @@ struct PasswordHash {
 }
 
 extension SecretKeys.Key {
-    /// The part of a stored password hash that says that its pepper is derived from this key.
+    /// The part of a stored password hash that names this key. The pepper of such a hash is derived
+    /// from this key.
     package var passwordMark: String { PasswordHash.keyID(id) }
 }
 
 /// A list of the most frequently guessed passwords (NIST SP 800-63B section 3.1.1.2).
 package enum CommonPasswords {
-    /// Whether a password is on the list, whatever the case of its ASCII letters. All entries have
-    /// 8 or more bytes.
+    /// Whether a password is on the list; the case of ASCII letters does not matter. All entries
+    /// have 8 or more bytes.
     package static func contains(_ password: some Sequence<UInt8>) -> Bool {
         let wanted = password.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         let list = UnsafeRawBufferPointer(

@@ -4,13 +4,14 @@ package enum RandomBytes {
     /// The most bytes that one call of getentropy returns.
     private static let chunk = 256
 
-    /// Returns random bytes from the kernel's generator, which blocks only until it is seeded.
+    /// Returns random bytes from the kernel's generator. The call blocks only until the generator
+    /// is seeded.
     package static func make(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
             while initialized < count, let start = out.baseAddress {
                 let length = min(chunk, count - initialized)
-                // getentropy cannot fail within the limit; without randomness the process must not
-                // continue.
+                // getentropy does not fail for at most 256 bytes. If it fails nevertheless, the
+                // process must not continue without randomness.
                 precondition(getentropy(start + initialized, length) == 0)
                 initialized += length
             }
@@ -38,7 +39,8 @@ package enum TokenSecret {
     }
 }
 
-/// Why a cryptographic operation failed. No case says more than a caller may tell a client.
+/// Why a cryptographic operation failed. No case reveals a secret, so a client may learn which case
+/// it is.
 package enum CryptographyError: Error, Sendable, Equatable {
     /// A key of the wrong length, kind or strength (RSA below 2048 bits, a point off its curve).
     case badKey

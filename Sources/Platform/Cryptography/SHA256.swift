@@ -43,8 +43,8 @@ package enum SHA256 {
     ) {
         precondition(out.count >= length)
         let context = context()
-        // These fail only without memory or with a broken OpenSSL: ending the process is better
-        // than a wrong hash.
+        // These calls fail only if memory runs out or OpenSSL is broken. Ending the process is
+        // better than a wrong hash.
         precondition(
             EVP_DigestInit_ex2(context, digest, nil) == 1
                 && EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1

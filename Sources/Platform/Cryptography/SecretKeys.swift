@@ -1,7 +1,7 @@
 import COpenSSL
 import Synchronization
 
-/// The server's secret key and, during a rotation, the previous one. Either can open sealed texts;
+/// The server's secret key and, during a rotation, the previous one. Both can open sealed texts;
 /// only one of them seals new texts.
 package final class SecretKeys: Sendable {
     /// A key and its name, which is stored beside everything made with the key.
@@ -23,8 +23,9 @@ package final class SecretKeys: Sendable {
     package let previous: Key?
     private let previousSeals = Atomic<Bool>(false)
 
-    /// Takes keys of at least 32 bytes each. `nil` if both have the same name: either they are
-    /// equal, or their names collide (once in 2^32), and another key must be chosen.
+    /// Takes keys of at least 32 bytes each. Returns `nil` if the two keys have the same name,
+    /// because they are equal or their names collide by chance (once in 2^32). Another key must
+    /// then be chosen.
     package init?(_ current: [UInt8], previous: [UInt8]?) {
         self.current = Key(current)
         self.previous = previous.map(Key.init)
@@ -39,15 +40,15 @@ package final class SecretKeys: Sendable {
     /// The key that new texts are sealed with.
     package var sealing: Key { all[0] }
 
-    /// Every key that can open a sealed text; the one that seals is first.
+    /// Every key that can open a sealed text. The key that seals new texts is first.
     package var all: [Key] {
         guard let previous else { return [current] }
         return previousSeals.load(ordering: .acquiring)
             ? [previous, current] : [current, previous]
     }
 
-    /// Makes the key with this name the one that seals from now on. Returns false if there is no
-    /// such key.
+    /// Seals new texts with the key of this name from now on. Returns false if no key has this
+    /// name.
     package func seal(with id: [UInt8]) -> Bool {
         guard all.contains(where: { $0.id == id }) else { return false }
         previousSeals.store(id != current.id, ordering: .releasing)
@@ -77,7 +78,7 @@ package struct DerivedKeys: Sendable {
     let secrets: SecretKeys
     let bytes: [[UInt8]: [UInt8]]
 
-    /// Derives keys from these for a narrower purpose, or for a single text.
+    /// Derives from each of these keys another key, for a narrower purpose or for a single text.
     package func derive(salt: [UInt8], _ purpose: String) -> DerivedKeys {
         DerivedKeys(
             secrets: secrets,
@@ -95,13 +96,13 @@ package struct DerivedKeys: Sendable {
         SHA256.authenticate(message, key: sealing)
     }
 
-    /// Returns, for each key and for the sealing one first, its name (4 bytes) followed by its HMAC
-    /// of the message (32 bytes).
+    /// Returns, for each key, its name (4 bytes) followed by its HMAC of the message (32 bytes).
+    /// The sealing key comes first.
     package func named(_ message: [UInt8]) -> [UInt8] {
         secrets.all.flatMap { $0.id + SHA256.authenticate(message, key: bytes[$0.id] ?? []) }
     }
 
-    /// Whether `code` is the HMAC of the message under one of the keys, cut to `length` bytes.
+    /// Whether `code` is the first `length` bytes of the HMAC of the message under one of the keys.
     package func made(_ code: [UInt8], of message: [UInt8], length: Int = 32) -> Bool {
         bytes.values.contains {
             constantTimeEqual(code, Array(SHA256.authenticate(message, key: $0).prefix(length)))

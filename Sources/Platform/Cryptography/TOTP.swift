@@ -3,7 +3,7 @@ import COpenSSL
 /// Time-based one-time passwords (RFC 6238) with the parameters that every authenticator app
 /// supports: HMAC-SHA-1, steps of 30 seconds, 6 digits.
 package struct TOTP: Sendable {
-    /// Seconds for which one code is shown: the length of a step.
+    /// The length of a step in seconds; an app shows one code for each step.
     package static let period: Int64 = 30
     package static let digits = 6
     /// How many steps before and after the current one are accepted, because the clock of the
@@ -49,8 +49,8 @@ package struct TOTP: Sendable {
         var length: UInt32 = 0
         let made = HMAC(
             EVP_sha1(), seed, Int32(seed.count), message, message.count, &out, &length)
-        // Fails only without memory or with a broken OpenSSL: ending the process is better than a
-        // wrong code.
+        // This call fails only if memory runs out or OpenSSL is broken. Ending the process is
+        // better than a wrong code.
         precondition(made != nil && length == 20)
         return out
     }

@@ -6,8 +6,8 @@ import COpenSSL
 /// `@unchecked`: nothing writes to an EVP_PKEY after its construction, and OpenSSL counts
 /// references to it atomically.
 package final class VerificationKey: @unchecked Sendable {
-    /// The accepted algorithms (RFC 7518 sections 3.3 to 3.5, RFC 8037). Each of them proves who
-    /// signed: `none` and HMAC are not among them.
+    /// The accepted algorithms (RFC 7518 sections 3.3 to 3.5, RFC 8037). `none` and HMAC are not
+    /// accepted, because they do not prove who signed.
     package enum Algorithm: String, Sendable, CaseIterable {
         case rs256 = "RS256"
         case rs384 = "RS384"
@@ -126,8 +126,8 @@ package final class VerificationKey: @unchecked Sendable {
         self.init(owning: made, .eddsa)
     }
 
-    /// Returns the same key for another algorithm of its key type (an RSA key can have six).
-    /// Returns `nil` for an algorithm of another key type.
+    /// Returns the same key for another algorithm of its key type (for example, an RSA key can have
+    /// six). Returns `nil` for an algorithm of another key type.
     package func checking(_ other: Algorithm) -> VerificationKey? {
         guard other.family == algorithm.family else { return nil }
         guard other != algorithm else { return self }
@@ -167,8 +167,8 @@ package final class VerificationKey: @unchecked Sendable {
     }
 }
 
-/// Makes OpenSSL's public keys from their numbers, and reads the numbers of a key, through OpenSSL
-/// 3's parameter lists.
+/// Makes OpenSSL's public keys from their numbers, and reads the numbers of a key. Both use the
+/// parameter lists of OpenSSL 3.
 enum PublicKeyData {
     static func make(
         _ kind: String, numbers: [(name: StaticString, value: [UInt8])] = [], group: String? = nil,
@@ -176,8 +176,8 @@ enum PublicKeyData {
     ) throws(CryptographyError) -> OpaquePointer {
         guard let builder = OSSL_PARAM_BLD_new() else { throw .libraryFailed }
         defer { OSSL_PARAM_BLD_free(builder) }
-        // The builder keeps only pointers to the numbers and copies them when the list is made, so
-        // they must live until then.
+        // The builder keeps only pointers to the numbers. It copies the numbers when it makes the
+        // parameter list, so they must not be freed earlier.
         var held: [OpaquePointer?] = []
         defer { for number in held { BN_free(number) } }
         var built = true

@@ -10,7 +10,8 @@ enum ForeignHashReader {
     /// The largest `ln` that is read as a logarithm; a larger value is read as N itself.
     private static let mostOfLog = 40
 
-    /// The most bytes of a decoded salt or hash. No hash within the bounds is longer.
+    /// The most bytes of a stored hash's text. No text whose salt and hash are within the bounds is
+    /// longer.
     private static let longest = 512
 
     static func read(_ text: String) throws(Refusal) -> ForeignPasswordHash {
@@ -139,8 +140,8 @@ enum ForeignHashReader {
         return Int(text) ?? Int.max
     }
 
-    /// Decodes base64 with or without padding, in the standard alphabet, in the one for URLs, or in
-    /// passlib's, which has `.` in place of `+`.
+    /// Decodes base64 with or without padding. The alphabet may be the standard one, the URL
+    /// alphabet, or passlib's alphabet, which has `.` in place of `+`.
     static func bytes(_ text: some StringProtocol) throws(Refusal) -> [UInt8] {
         var body = Substring(text).utf8
         while body.last == UInt8(ascii: "="), text.utf8.count - body.count < 2 {
@@ -169,7 +170,7 @@ enum ForeignHashBounds {
     static let bcryptCosts = 4...14
     static let sha512cryptRounds = 1000...1_000_000
     static let sha512cryptDefault = 5000
-    /// Memory in KiB. With less, a hash is too cheap to compute.
+    /// Memory in KiB. A hash that uses less memory is too cheap to compute.
     static let argon2Kibibytes = 512...256 * 1024
     /// The cost of a hash, in KiB times passes. Lanes add no cost of their own, because they run
     /// one after another and divide the memory among them.
@@ -180,11 +181,11 @@ enum ForeignHashBounds {
     static let scryptLanes = 1...16
     /// The cost of a hash, in bytes: N · r · p · 128.
     static let scryptWork = 1 << 20...256 << 20
-    /// The iterations of all blocks of the hash together, because each further block costs the same
-    /// iterations again.
+    /// The number of iterations. The upper bound applies to the iterations of all blocks of a hash
+    /// together, because each block costs the full number of iterations.
     static let pbkdf2Iterations = 1000...2_000_000
-    /// The least bytes of a Firebase signer key; Firebase's own have 64. A short key could be found
-    /// by trying keys until one has the stored digest.
+    /// The fewest bytes of a Firebase signer key; Firebase's own keys have 64. An attacker could
+    /// guess a shorter key, because the stored digest shows whether a guess is right.
     static let leastSignerKey = 32
 
     private static let saltLengths = 8...64
@@ -217,8 +218,9 @@ private func multiplied(_ one: Int, _ other: Int) -> Int {
 }
 
 extension ForeignPasswordHash {
-    /// Whether the hash is within the bounds of `GATEHOUSE_IMPORTED_HASHES=tight`. They allow
-    /// between a tenth and a half of the cost that the standard bounds allow.
+    /// Whether the hash is within the tight bounds, which `GATEHOUSE_IMPORTED_HASHES=tight` sets.
+    /// The tight bounds allow between a tenth and a half of the cost that the standard bounds
+    /// allow.
     package var isWithinTightBounds: Bool {
         switch function {
         case .bcrypt: return Libcrypt.cost(ofBcrypt: text) <= 12
@@ -236,7 +238,7 @@ extension ForeignPasswordHash {
 
 /// Parameters of argon2i or argon2id (RFC 9106).
 struct Argon2Parameters: Sendable, Equatable {
-    /// Whether it is argon2id; otherwise it is argon2i.
+    /// Whether the function is argon2id; otherwise it is argon2i.
     var isHybrid: Bool
     /// The version number: 19 means version 1.3, and 16 means version 1.0.
     var version: Int
@@ -286,7 +288,8 @@ struct ScryptParameters: Sendable, Equatable {
         guard log < 16 * blocks else { throw .malformed }
     }
 
-    /// Takes N itself as `cost`; `nil` if it is not a power of two.
+    /// Makes the parameters from `cost`, which is N itself; `nil` unless N is a power of two above
+    /// 1.
     init?(cost: Int, blocks: Int, lanes: Int) {
         guard cost > 1, cost & (cost - 1) == 0 else { return nil }
         self.init(log: cost.trailingZeroBitCount, blocks: blocks, lanes: lanes)

@@ -4,8 +4,8 @@ import Runtime
 import Text
 
 /// A password hash that another system made: bcrypt, argon2i, argon2id, scrypt, PBKDF2, Firebase's
-/// scrypt or sha512crypt. It is stored until its owner signs in, and is then replaced by a hash of
-/// our own. It has no pepper, so it does not depend on the secret key.
+/// scrypt or sha512crypt. The hash is stored until its owner signs in. A hash of our own kind then
+/// replaces it. A foreign hash has no pepper, so it does not depend on the secret key.
 package struct ForeignPasswordHash: Sendable, Equatable {
     /// Why a hash is not stored. Its user is then imported without a password.
     package enum Refusal: String, Error, Sendable, Equatable, CaseIterable {
@@ -45,7 +45,8 @@ package struct ForeignPasswordHash: Sendable, Equatable {
     }
 
     let function: Function
-    /// Empty for bcrypt and sha512crypt, as is `hash`; `text` then has both.
+    /// The salt. For bcrypt and sha512crypt, `salt` and `hash` are empty, because `text` contains
+    /// both.
     let salt: [UInt8]
     let hash: [UInt8]
     /// The value of `users.password_hash`: a crypt or PHC string. Each hash has exactly one
@@ -114,7 +115,7 @@ extension ForeignPasswordHash {
     /// - `$pbkdf2$`, `$pbkdf2-sha1$`, `$pbkdf2-sha256$`, `$pbkdf2-sha512$` with `i=…`, `i=…,l=…` or
     ///   passlib's bare number
     ///
-    /// Also WordPress' `$wp$2y$…`; Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`,
+    /// It also reads WordPress' `$wp$2y$…`; Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`,
     /// `argon2$argon2id$…`, `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` and `scrypt$salt$N$r$p$…`; and
     /// Werkzeug's `scrypt:N:r:p$…` and `pbkdf2:sha256:N$…`. A scheme in braces may precede a hash
     /// that begins with `$`, such as Spring's `{bcrypt}` and LDAP's `{CRYPT}`.
@@ -122,8 +123,8 @@ extension ForeignPasswordHash {
         let text = try unwrapped(given)
         guard text.utf8.first != UInt8(ascii: "$") else {
             let hash = try ForeignHashReader.read(text)
-            // Refuse a hash with a digest: only this service writes that form, so it is not in an
-            // export.
+            // Refuse our own form of a Firebase hash. Only this service writes that form, so no
+            // export contains it.
             if case .firebase = hash.function { throw .unknown }
             return hash
         }
@@ -139,9 +140,9 @@ extension ForeignPasswordHash {
 
     private static let schemes: Set<String> = ["bcrypt", "crypt", "argon2", "argon2id", "argon2i"]
 
-    /// Returns the text after a scheme in braces; a text without braces is returned unchanged.
-    /// After a scheme, the text must begin with `$`, and after `{bcrypt}` with a prefix of bcrypt,
-    /// because libcrypt would take other texts for DES hashes.
+    /// Returns the text after a scheme in braces; a text without braces is returned unchanged. The
+    /// text after a scheme must begin with `$`, because without it the text may be a DES hash. The
+    /// text after `{bcrypt}` must begin with a prefix of bcrypt.
     private static func unwrapped(_ text: String) throws(Refusal) -> String {
         guard text.utf8.first == UInt8(ascii: "{"), let end = text.firstIndex(of: "}") else {
             return text
@@ -282,14 +283,14 @@ extension ForeignPasswordHash {
 }
 
 extension ForeignPasswordHash {
-    /// The most bytes of a password that bcrypt reads; it ignores any after them.
+    /// How many bytes of a password bcrypt reads; it ignores the rest.
     package static let longestOfBcrypt = 72
     /// The most bytes of a password that libcrypt accepts for sha512crypt.
     private static let longestOfSHA512 = 511
 
-    /// Whether this password may be checked against this hash. Not if it is empty or too long for
-    /// sha512crypt. Nor if it contains a NUL: C functions stop there, and HMAC ignores NULs at the
-    /// end, so it would match the hash of another password.
+    /// Whether this password may be checked against this hash. An empty password may not, nor one
+    /// that is too long for sha512crypt, nor one with a NUL: C functions stop at a NUL, and HMAC
+    /// ignores NULs at the end, so the password could match the hash of another one.
     func mayBe(of password: [UInt8]) -> Bool {
         guard !password.isEmpty, !password.contains(0) else { return false }
         switch function {
@@ -341,7 +342,7 @@ extension ForeignPasswordHash {
                     nil, "HMAC", nil, "SHA384", nil, key, key.count, password, password.count, &out,
                     out.count, &count) != nil, count == out.count
             else { return nil }
-            // 48 bytes need no padding.
+            // The base64 of 48 bytes has no padding.
             return Array(PasswordHash.base64(out).utf8)
         }
     }
@@ -362,8 +363,8 @@ extension ForeignPasswordHash {
                     context.t_cost = UInt32(parameters.passes)
                     context.m_cost = UInt32(parameters.kibibytes)
                     context.lanes = UInt32(parameters.lanes)
-                    // The lanes run one after another, so that a hash occupies one core, however
-                    // many lanes it has.
+                    // Run the lanes one after another, so that a hash occupies only one core,
+                    // however many lanes it has.
                     context.threads = 1
                     context.version = UInt32(parameters.version)
                     return argon2_ctx(&context, parameters.isHybrid ? Argon2_id : Argon2_i)
@@ -377,8 +378,8 @@ extension ForeignPasswordHash {
         _ password: [UInt8], _ parameters: ScryptParameters, count: Int
     ) -> [UInt8]? {
         var out = [UInt8](repeating: 0, count: count)
-        // OpenSSL counts its own buffers against the limit too: r · p · 128 bytes, and one block
-        // more.
+        // OpenSSL's limit also covers its other buffers: r · 128 bytes for each lane, and two more
+        // blocks of r · 128 bytes.
         let most = parameters.memory + parameters.blocks * (parameters.lanes + 2) * 128
         let status = EVP_PBE_scrypt(
             password.map { CChar(bitPattern: $0) }, password.count, salt, salt.count,
@@ -417,11 +418,11 @@ extension ForeignPasswordHash {
 }
 
 /// Computes foreign hashes on threads of their own, one at a time for each tenant. So a tenant with
-/// costly hashes delays neither other tenants nor the hashes of our own kind.
+/// costly hashes delays neither other tenants nor the computation of our own hashes.
 final class ForeignHashQueue: Sendable {
-    /// How many sign-ins of one tenant may wait for their turn. One address may make fewer attempts
-    /// than this before it has to wait, so it can neither fill the queue nor learn from a refusal
-    /// who has a foreign hash.
+    /// How many sign-ins of one tenant may wait for their turn. One IP address may fail fewer times
+    /// than this before it has to wait. So one address can neither fill the queue nor learn from a
+    /// refusal which users have a foreign hash.
     static let waitingLimit = 64
 
     private let pool: WorkerPool
@@ -443,7 +444,7 @@ final class ForeignHashQueue: Sendable {
     }
 
     /// Runs `work` while no other work of the tenant runs. The accounts of a tenant take turns, so
-    /// repeated attempts at one account delay each other account by at most one check.
+    /// repeated attempts at one account delay any other account by at most one check.
     func alone<Value: Sendable>(
         _ tenant: UUID, account: Int = 0,
         _ work: @escaping @Sendable () -> Result<Value, PasswordFault>

@@ -1,8 +1,7 @@
 import CCrypt
 
 /// The methods of libcrypt that are used here: bcrypt and sha512crypt. libcrypt chooses its method
-/// by the first characters of the setting. Settings for its other methods are refused before
-/// libcrypt is called.
+/// by the first characters of the setting. This code never passes it a setting for another method.
 enum Libcrypt {
     typealias Refusal = ForeignPasswordHash.Refusal
 
@@ -42,8 +41,8 @@ enum Libcrypt {
 
     /// Returns the base-2 logarithm of the rounds of a text that has been checked.
     static func cost(ofBcrypt text: String) -> Int {
-        // The salt and the hash are the last 53 characters, with a `$` before them, also after a
-        // prehash's name.
+        // The text ends with the two digits of the cost, a `$`, and 53 characters of salt and hash.
+        // Count from the end, because the name of a prehash may come first.
         Int(String(decoding: Array(text.utf8).dropLast(54).suffix(2), as: UTF8.self)) ?? Int.max
     }
 

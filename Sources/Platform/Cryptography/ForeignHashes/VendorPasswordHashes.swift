@@ -1,5 +1,5 @@
-/// Auth0's `custom_password_hash`. `parse` reads Auth0's other fields, `passwordHash` and
-/// `password_hash`.
+/// Auth0's `custom_password_hash`. `ForeignPasswordHash.parse` reads the hashes in Auth0's two
+/// other fields, `passwordHash` and `password_hash`.
 package struct Auth0PasswordHash: Sendable {
     /// The member `hash` or `salt`, with its `value` and its `encoding` (utf8, base64 or hex).
     package struct Text: Sendable {
@@ -63,7 +63,7 @@ extension ForeignPasswordHash {
         return try parse(custom.hash.value)
     }
 
-    /// Reads scrypt. Parameters that are missing have Auth0's defaults, which are those of Node.js.
+    /// Reads scrypt. Missing parameters get Auth0's defaults, which are the defaults of Node.js.
     private static func auth0Scrypt(
         _ custom: Auth0PasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -80,7 +80,7 @@ extension ForeignPasswordHash {
 /// A credential of type `password` in Keycloak's realm export. The export has `secretData` and
 /// `credentialData` as JSON texts.
 package struct KeycloakPasswordHash: Sendable {
-    /// `secretData.value`, in base64; `salt` is `secretData.salt`, also in base64.
+    /// `secretData.value` in base64. The next property, `salt`, is `secretData.salt` in base64.
     package var value: String
     package var salt: String
     /// `credentialData.hashIterations`; the properties that follow are from `credentialData` too.
@@ -143,15 +143,15 @@ extension ForeignPasswordHash {
     }
 }
 
-/// The password hash parameters of a Firebase project, from its console. The signer key is a secret
-/// of the project. It is used while an import is read, and is not stored.
+/// The password hash parameters of a project in Firebase's console. The signer key is a secret of
+/// the project. It is used while an import is read, and is not stored.
 package struct FirebaseProject: Sendable {
     let signerKey: [UInt8]
     let saltSeparator: [UInt8]
     let parameters: ScryptParameters
 
-    /// Takes the parameters as the console shows them, with the signer key and the salt separator
-    /// in base64.
+    /// Makes the parameters from the values that Firebase's console shows. The signer key and the
+    /// salt separator are in base64.
     package init(
         signerKey: String, saltSeparator: String, rounds: Int, memoryCost: Int
     ) throws(ForeignPasswordHash.Refusal) {
@@ -164,12 +164,12 @@ package struct FirebaseProject: Sendable {
 }
 
 extension ForeignPasswordHash {
-    /// Reads Firebase's `passwordHash` and `salt`, in either alphabet of base64.
+    /// Reads Firebase's `passwordHash` and `salt`, in the standard or the URL alphabet of base64.
     ///
-    /// The hash is the signer key, encrypted with a key that scrypt derives from the password. The
-    /// signer key itself need not be stored to check a password: its digest shows whether
-    /// decryption gave the signer key. The digest of 32 random bytes or more reveals nothing about
-    /// them. It depends on none of our keys, so a rotation of the secret key does not affect it.
+    /// The hash is the signer key, encrypted with a key that scrypt derives from the password. To
+    /// check a password, only the digest of the signer key is stored: it shows whether decryption
+    /// gave the signer key. The digest of 32 or more random bytes reveals nothing about them. The
+    /// stored text depends on none of our keys, so a rotation of the secret key does not affect it.
     package static func firebase(
         hash: String, salt: String, of project: FirebaseProject
     ) throws(Refusal) -> ForeignPasswordHash {

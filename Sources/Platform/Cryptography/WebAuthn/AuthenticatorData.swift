@@ -1,5 +1,5 @@
-/// The data that an authenticator signs (WebAuthn Level 3, section 6.1): fixed fields, then a
-/// credential and extensions if the flags say so. No bytes may follow them.
+/// The data that an authenticator signs (WebAuthn Level 3, section 6.1). Fixed fields come first. A
+/// credential and extensions follow if the flags say so, and nothing may follow them.
 struct AuthenticatorData {
     /// A new credential (section 6.5.1).
     struct Credential {
@@ -90,8 +90,8 @@ struct AuthenticatorData {
 }
 
 /// A credential's public key (RFC 9053, RFC 8230), of one of the three algorithms that are
-/// requested. It has the members of its algorithm and no others (WebAuthn Level 3, section
-/// 6.5.1.1).
+/// requested. The COSE map has the members of its algorithm and no others (WebAuthn Level 3,
+/// section 6.5.1.1).
 package struct COSEKey: Sendable {
     /// The algorithms that are requested, by their numbers in IANA's registry of COSE algorithms. A
     /// credential keeps its number for ever.
@@ -101,7 +101,7 @@ package struct COSEKey: Sendable {
         case rs256 = -257
     }
 
-    /// The most bytes of an encoded key. The longest acceptable key has half as many.
+    /// The most bytes of an encoded key. Every acceptable key is much shorter.
     package static let lengthLimit = 4096
 
     package let algorithm: Algorithm

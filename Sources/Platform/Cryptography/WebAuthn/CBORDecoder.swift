@@ -26,7 +26,7 @@ package struct CBORDecoder {
         return value
     }
 
-    /// Decodes the value at `offset`; others may follow it.
+    /// Decodes the value at `offset`; other values may follow it.
     package mutating func value() throws(CBORFault) -> CBORValue {
         guard bytes.count <= Self.lengthLimit else { throw .tooLong }
         return try value(depth: 0)
@@ -148,7 +148,8 @@ package indirect enum CBORValue: Sendable, Equatable {
     case bytes([UInt8])
     case text(String)
     case array([CBORValue])
-    /// A map. Its entries are in the order of the bytes, which the canonical form prescribes.
+    /// A map. Its entries are in the order in which they are encoded, which the canonical form
+    /// prescribes.
     case map([Entry])
     case bool(Bool)
 
@@ -190,7 +191,7 @@ package enum CBORFault: String, Error, Sendable, Equatable {
     case tooManyValues = "too_many_values"
     case tooLong = "too_long"
     case notUTF8 = "not_utf8"
-    /// A tag, a floating-point number, null, undefined or a reserved value; nothing here needs
-    /// them.
+    /// A tag, a floating-point number, null, undefined or a reserved value. Nothing that is decoded
+    /// here needs one.
     case unsupported
 }

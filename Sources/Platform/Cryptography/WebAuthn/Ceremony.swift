@@ -1,8 +1,8 @@
 import JSON
 import Text
 
-/// What the answer of a registration or an assertion must match. A passkey serves as both the first
-/// and the second factor, so the authenticator must always verify the user.
+/// What the answer of a registration or an assertion must match. A passkey is the first and the
+/// second factor at once, so the authenticator must always verify the user.
 package struct Ceremony: Sendable {
     /// The random bytes that were issued for this ceremony only.
     package var challenge: [UInt8]
@@ -62,7 +62,7 @@ extension Ceremony {
     }
 
     /// Returns the authenticator data of an attestation object. The object must have exactly three
-    /// members, and with `none` its statement must be empty.
+    /// members. If its format is `none`, its attestation statement must be empty.
     private static func authenticatorData(
         _ attestation: [UInt8]
     ) throws(WebAuthnFault) -> [UInt8] {
@@ -210,7 +210,7 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
 
     // Faults of the authenticator's data.
     case attestationMalformed
-    /// An attestation format other than `none`, the only one that is requested.
+    /// An attestation format other than `none`, which is the only format that is requested.
     case attestationFormat
     case attestationStatement
     case authenticatorDataMalformed
@@ -220,9 +220,9 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
     case userNotVerified
     /// The flags say that the credential is backed up but not eligible for backup.
     case backupFlags
-    /// The flag of eligibility for backup differs from the stored credential's. An authenticator's
-    /// flag should never change (WebAuthn Level 3, section 6.1.3), but some changed it when they
-    /// learned to synchronise. The signature is valid.
+    /// The flag that says whether the credential may be backed up differs from the stored flag. It
+    /// should never change (WebAuthn Level 3, section 6.1.3), but some authenticators changed it
+    /// when they learned to synchronise. The signature is valid.
     case backupEligibilityChanged
 
     // Faults of the credential in the authenticator's data.
