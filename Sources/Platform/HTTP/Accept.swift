@@ -6,8 +6,8 @@ package struct WeightedItem: Sendable, Equatable {
     /// 1,000.
     package var weight: Int
 
-    /// Returns the items of all lines of the field. A comma ends an item even within quotes: no
-    /// name contains a comma.
+    /// Returns the items of all lines of the field. A comma ends an item even within quotes,
+    /// because no item's name contains a comma.
     package static func all(in values: [String]) -> [WeightedItem] {
         values.flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.compactMap { item in
             let parts = item.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -38,8 +38,9 @@ package struct WeightedItem: Sendable, Equatable {
 
 /// Content negotiation by `Accept` (RFC 9110 §12.5.1).
 package enum Accept {
-    /// Returns the index of the preferred offer: the one with the highest weight, then the most
-    /// specific range, then the first. Returns `nil` if none is acceptable or the field is absent.
+    /// Returns the index of the preferred offer. The offer with the highest weight is preferred,
+    /// then the offer that the most specific range matches, then the first offer. Returns `nil` if
+    /// no offer is acceptable or the field is absent.
     package static func choice(among offers: [String], by values: [String]) -> Int? {
         let wanted = WeightedItem.all(in: values)
         var best: (offer: Int, weight: Int, plainness: Int)?

@@ -4,7 +4,8 @@ import Synchronization
 /// handler asks for it, so a fast sender has to wait and memory use stays constant.
 package struct BodyStream: Sendable {
     /// Returns the next piece; `nil` after the last one. Throws `HTTPError` if the body is refused,
-    /// and `BodyLost` if the connection or the request has ended. Await each call before the next.
+    /// and `BodyLost` if the connection or the request has ended. Do not call it again before the
+    /// previous call has returned.
     package let next: @Sendable () async throws -> [UInt8]?
 
     package init(next: @escaping @Sendable () async throws -> [UInt8]?) { self.next = next }
@@ -16,13 +17,13 @@ package struct BodyStream: Sendable {
     }
 }
 
-/// No more of the body can be read: the connection ended, or the time limit passed and the server
-/// responded instead of the handler.
+/// No more of the body can be read, because the connection ended, or the time limit passed and the
+/// server responded instead of the handler.
 package struct BodyLost: Error, Sendable {
     package init() {}
 }
 
-/// A value that only the first caller gets. It may be called from any thread.
+/// A value that only the first caller of `take` gets. `take` may be called from any thread.
 final class Once: Sendable {
     private let value: Mutex<[UInt8]?>
 

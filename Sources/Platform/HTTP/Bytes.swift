@@ -1,7 +1,7 @@
 // Character classes of RFC 9110 §5.6. They work on bytes and never on `Character`, which merges CR
 // LF into a single value.
 
-/// Bit sets of the token characters: those below 64, and those from 64 to 127.
+/// Bit sets of the token characters: `tokenLow` for the bytes below 64, `tokenHigh` for 64 to 127.
 private let tokenLow: UInt64 = 0x03FF_6CFA_0000_0000
 private let tokenHigh: UInt64 = 0x57FF_FFFF_C7FF_FFFE
 

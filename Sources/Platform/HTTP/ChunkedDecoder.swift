@@ -31,8 +31,7 @@ package struct ChunkedDecoder: Sendable {
     package init(limit: Int) { self.limit = limit }
 
     /// Decodes `bytes` and appends the content to `body`. `consumed` is set to the number of bytes
-    /// that belong to the body; it is less than all of them only if the body is complete or
-    /// refused.
+    /// that belong to the body. Some bytes are left over only if the body is complete or refused.
     package mutating func decode(
         _ bytes: UnsafeBufferPointer<UInt8>, into body: inout [UInt8], consumed: inout Int
     ) -> Outcome {

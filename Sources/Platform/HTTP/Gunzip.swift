@@ -16,8 +16,8 @@ final class Gunzip: Sendable {
     }
 
     private static let pieceBytes = 64 << 10
-    /// The unpacked bytes below which the ratio is not checked, because a short text may be very
-    /// repetitive.
+    /// How many unpacked bytes are allowed beyond the limit of the ratio, because a short text may
+    /// be very repetitive.
     private static let freeBytes = 1 << 20
 
     private let limit: Int
@@ -47,7 +47,7 @@ final class Gunzip: Sendable {
         }
     }
 
-    /// Supplies the next packed bytes. The previous ones must have been used up.
+    /// Supplies the next packed bytes. All earlier bytes must have been used up.
     func append(_ bytes: [UInt8]) {
         state.withLock { state in
             state.input = bytes
@@ -103,7 +103,7 @@ final class Gunzip: Sendable {
         case Z_OK: state.isBetween = false
         case Z_BUF_ERROR: break
         case Z_STREAM_END:
-            // The members of a gzip body are unpacked as one (RFC 1952, section 2.2).
+            // The contents of all gzip members form one body (RFC 1952, section 2.2).
             state.isBetween = true
             inflateReset(stream)
         default: throw HTTPError(400, "The body is not gzip.")

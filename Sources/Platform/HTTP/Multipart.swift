@@ -6,8 +6,8 @@ package struct FormPart: Sendable, Equatable {
 }
 
 /// Reads `multipart/form-data` (RFC 7578) as its pieces arrive. It refuses anything that two
-/// parsers could read differently: no bytes are allowed before the first delimiter or after the
-/// last one.
+/// parsers could read differently. For example, no bytes are allowed before the first delimiter or
+/// after the last one.
 package struct MultipartReader: Sendable {
     /// The next thing found in the bytes so far.
     package enum Event: Sendable, Equatable {
@@ -129,8 +129,8 @@ package struct MultipartReader: Sendable {
         return isComplete ? .ended : .needsMore
     }
 
-    /// Skips `wanted` if it is next, and throws if something else is. Returns false if more bytes
-    /// are needed to tell.
+    /// Skips `wanted`, which must come next; throws if other bytes come next. Returns false if more
+    /// bytes are needed to decide.
     private mutating func take(_ wanted: ArraySlice<UInt8>) throws(HTTPError) -> Bool {
         let have = buffer[at...].prefix(wanted.count)
         guard have.elementsEqual(wanted.prefix(have.count)) else { throw Self.malformed }
@@ -143,7 +143,7 @@ package struct MultipartReader: Sendable {
         let last = bytes.count - wanted.count
         var at = start
         while at <= last {
-            // Every text that is searched for begins with a carriage return.
+            // `wanted` always begins with a carriage return, so search for the next one.
             guard let next = bytes[at...last].firstIndex(of: 0x0D) else { return nil }
             if bytes[next...].starts(with: wanted) { return next }
             at = next + 1
@@ -185,8 +185,8 @@ package struct MultipartReader: Sendable {
 package struct HeaderParameters: Sendable {
     /// The value before the parameters, in lower case.
     package let value: String
-    /// The parameters by name, in lower case. A name that occurs twice has the value `nil`. Empty
-    /// if any parameter is malformed.
+    /// The values of the parameters by their names in lower case. A name that occurs twice has the
+    /// value `nil`. There are no values at all if any parameter is malformed.
     private var values: [String: String?] = [:]
 
     package init(_ text: String) {

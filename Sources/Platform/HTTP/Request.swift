@@ -1,6 +1,6 @@
 import Text
 
-/// The supported methods (RFC 9110 §9). A request with any other is answered with 501 before
+/// The supported methods (RFC 9110 §9). A request with another method is answered with 501 before
 /// routing.
 package enum Method: String, Sendable, Hashable, CaseIterable {
     case get = "GET"
@@ -27,7 +27,7 @@ package struct Field: Sendable, Hashable {
 /// A whole request that owns its bytes. Nothing in it points into a receive buffer, so it may be
 /// used after an `await`.
 package struct Request: Sendable {
-    /// The method. An unknown one is refused before a `Request` is made.
+    /// The method. A request with an unknown method is refused before a `Request` is made.
     package var method: Method
     /// The path as sent, still percent-encoded and without the query; never empty.
     package var path: String
@@ -41,8 +41,8 @@ package struct Request: Sendable {
     package var stream: BodyStream?
     /// The peer's address as text, without a port; `unix` for a Unix socket.
     package var remoteAddress: String
-    /// The address that rate limits count by: `remoteAddress`, or the /64 network of an IPv6
-    /// address.
+    /// The address by which rate limits count requests: `remoteAddress`, or the /64 network of an
+    /// IPv6 address.
     package var network: String { IPAddress.network(of: remoteAddress) }
     /// Whether the connection to the client is encrypted.
     package var isTLS: Bool

@@ -43,7 +43,7 @@ package struct RequestHead {
     var fieldCount = 0
     var pathSpan = Span32()
     var querySpan = Span32()
-    /// The host and port of a target in absolute form.
+    /// The host and port of a target in absolute form; empty for any other target.
     var authoritySpan = Span32()
 
     @inline(__always)
@@ -89,8 +89,8 @@ package struct RequestHead {
     }
 
     /// Makes a request with copies of the buffer's bytes. A field value that is not UTF-8 is read
-    /// as ISO 8859-1 (RFC 9110 §5.5): with replacement characters, different values would become
-    /// equal.
+    /// as ISO 8859-1 (RFC 9110 §5.5). If replacement characters were used instead, different values
+    /// would become equal.
     package func request(
         body: [UInt8] = [], remoteAddress: String, isTLS: Bool, id: String
     ) -> Request {
@@ -127,8 +127,8 @@ package struct RequestHead {
     }
 }
 
-/// What the header fields say about the body's framing and the connection (RFC 9112 §6.3, §7,
-/// §9.3). Anything that two parsers could frame differently is refused, not repaired.
+/// What the header fields say about the framing of the body and about the connection (RFC 9112
+/// §6.3, §7, §9.3). Anything that two parsers could frame differently is refused, not repaired.
 struct FramingFacts {
     private var hosts = 0
     private var length: Int?
@@ -281,8 +281,8 @@ package struct HTTPLimits: Sendable {
     package var fields = 100
     /// The body without chunk framing. A larger one is answered with 413.
     package var body = 1 << 20
-    /// The limit for bodies that a handler receives in pieces: the largest one of any route; 0 if
-    /// no route has such bodies.
+    /// The limit for bodies that a handler receives in pieces. It is the largest limit of any
+    /// route; 0 if no route receives its body in pieces.
     package var streamedBody = 0
 
     package init() {}
@@ -290,7 +290,7 @@ package struct HTTPLimits: Sendable {
 
 /// Why a request is refused before routing. The connection closes after the response.
 package struct HTTPError: Error, Sendable, Equatable {
-    /// The status of the response: 400, 413, 414, 417, 431, 501 or 505.
+    /// The status of the response, such as 400 or 413.
     package var status: Int
     /// One sentence for the client. It must not repeat anything that the client sent.
     package var detail: String

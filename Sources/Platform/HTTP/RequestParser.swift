@@ -24,9 +24,9 @@ package final class RequestParser {
 
     deinit { fields.deallocate() }
 
-    /// Parses one head at the start of `bytes`. `scanned` is 0 for a new head. Between calls it
-    /// records how far the head's end was searched for, so that a head that arrives byte by byte
-    /// takes linear time.
+    /// Parses one head at the start of `bytes`. `scanned` must be 0 for a new head. Between calls,
+    /// `scanned` records how far the end of the head has been searched for, so that parsing a head
+    /// that arrives byte by byte takes linear time.
     package func parse(_ bytes: UnsafeRawBufferPointer, scanned: inout Int) -> Outcome {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return .incomplete }
         let base = start.assumingMemoryBound(to: UInt8.self)
@@ -50,7 +50,8 @@ package final class RequestParser {
         }
     }
 
-    /// Returns the length of an empty line before the request, which is skipped (RFC 9112 §2.2).
+    /// Returns the length of an empty line before the request line. The parser skips such a line
+    /// (RFC 9112 §2.2).
     private func leadingEmptyLine(_ base: UnsafePointer<UInt8>) -> Int { base[0] == 0x0D ? 2 : 0 }
 
     private func findEnd(
@@ -163,7 +164,8 @@ package final class RequestParser {
         guard FramingFacts.isHost(authority) else { throw Self.badTarget }
         head.authoritySpan = Span32(start + scheme, start + end)
         let pathEnd = Int(head.pathSpan.start + head.pathSpan.count)
-        // A target without a path means `/`: use the last slash of `http://` as that one byte.
+        // A target without a path means the path `/`. The last slash of `http://` in the buffer
+        // serves as that one byte.
         let isRoot = end == target.count || target[end] == 0x3F
         head.pathSpan =
             isRoot

@@ -4,15 +4,15 @@ import Synchronization
 /// A response. The `ResponseWriter` adds `Date`, `Content-Length`, `Connection` and the framing.
 package struct Response: Sendable {
     package var status: Int
-    /// The header fields, with names in lower case. The writer drops those that it sets itself.
+    /// The header fields, with names in lower case. The writer drops fields that it sets itself.
     package var fields: [Field]
     package var body: Body
 
     package enum Body: Sendable {
         case empty
         case bytes([UInt8])
-        /// A body whose pieces are requested one by one until `nil`. It is sent chunked, and no
-        /// faster than the socket accepts it.
+        /// A body in pieces. The function is called for each piece until it returns `nil`. The body
+        /// is sent chunked, and no faster than the socket accepts it.
         case stream(@Sendable () async throws -> [UInt8]?)
     }
 
@@ -26,7 +26,7 @@ package struct Response: Sendable {
         self.init(status, fields: [Field("content-type", type)], body: .bytes(bytes))
     }
 
-    /// Replaces all fields of that name by a single one. `name` must be in lower case.
+    /// Replaces all fields with this name by a single one. `name` must be in lower case.
     package mutating func set(_ name: String, _ value: String) {
         fields.removeAll { $0.name == name }
         fields.append(Field(name, value))
@@ -49,18 +49,18 @@ package struct Response: Sendable {
     }
 }
 
-/// The response to a request that exceeds its time limit. Each handler that knows more about the
-/// request replaces the way in which it is formatted.
+/// The response to a request that exceeds its time limit. A handler that knows more about the
+/// request sets its own form of this response.
 package final class LateForm: Sendable {
     /// Makes the response. `mayHaveWritten` is true if the request may have committed something.
     package typealias Form = @Sendable (_ mayHaveWritten: Bool) -> Response
 
     private let form = Mutex<Form?>(nil)
 
-    /// Makes an object without a format; the server then answers with a plain 503.
+    /// Makes an object without a form; the server then answers with a plain 503.
     package init() {}
 
-    /// Replaces the format; may be called from any thread.
+    /// Replaces the form; may be called from any thread.
     package func set(_ form: @escaping Form) { self.form.withLock { $0 = form } }
 
     package func response(mayHaveWritten: Bool) -> Response? {
@@ -68,8 +68,8 @@ package final class LateForm: Sendable {
     }
 }
 
-/// Writes responses one after another into a loop's output buffer. For each, call `begin`, then
-/// `field` for each field, then one of the `finish` functions. A field that could split the
+/// Writes responses one after another into a loop's output buffer. For each response, call `begin`,
+/// then `field` for each field, then one of the `finish` functions. A field that could split the
 /// response (CR, LF, NUL, a bad name) turns the response into a plain 500.
 package final class ResponseWriter {
     /// The written responses that the loop has not sent yet.
@@ -161,7 +161,7 @@ package final class ResponseWriter {
     }
 
     /// Ends the head of a streamed response. Returns false if no body may follow. HTTP/1.0 has no
-    /// chunks, so closing the connection ends the body there.
+    /// chunks, so there the end of the connection ends the body.
     package func finishStreamHead() -> Bool {
         if unsafeField {
             replaceBy500()

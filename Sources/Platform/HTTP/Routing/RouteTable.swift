@@ -3,7 +3,7 @@ import Text
 /// All routes, as a trie over path segments. It is built once at start and only read afterwards.
 ///
 /// At each segment a literal is tried first, then a parameter, then a parameter that takes the rest
-/// of the path. If the literal leads to no route, the next is tried, so `/users/duplicates` and
+/// of the path. If one of these leads to no route, the next is tried. So `/users/duplicates` and
 /// `/users/{id}/sessions` can coexist. Literals are compared with the path's bytes as sent.
 package struct RouteTable<Value: Sendable>: Sendable {
     private struct Leaf: Sendable {
@@ -20,8 +20,8 @@ package struct RouteTable<Value: Sendable>: Sendable {
 
     private var nodes: [Node] = [Node()]
 
-    /// Builds the table. Throws `RouteError.conflict`, which names both declarations, if two
-    /// conflict.
+    /// Builds the table. If two declarations conflict, throws `RouteError.conflict`, which names
+    /// both.
     package init(
         _ routes: some Sequence<(method: Method, pattern: RoutePattern, value: Value)>
     ) throws(RouteError) {
@@ -67,8 +67,8 @@ package struct RouteTable<Value: Sendable>: Sendable {
         return nodes.count - 1
     }
 
-    /// Returns the route of a path, which is as sent and without the query. Returns `nil` if there
-    /// is no such path, or if a parameter has bad percent-encoding.
+    /// Returns the route of `path`, which is the path as sent, without the query. Returns `nil` if
+    /// no route matches, or if a parameter has bad percent-encoding.
     package func match(_ path: String) -> RouteMatch<Value>? {
         var path = path
         return path.withUTF8 { bytes in
@@ -84,8 +84,8 @@ package struct RouteTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// Searches the trie recursively. The depth is at most that of the longest pattern, so a long
-    /// path needs no more stack.
+    /// Searches the trie recursively. The recursion is never deeper than the longest pattern, so a
+    /// long path does not need more stack.
     private func find(
         in path: UnsafeBufferPointer<UInt8>, from start: Int, at node: Int,
         _ values: inout [Range<Int>]
@@ -119,8 +119,8 @@ extension RoutePattern.Segment {
         }
     }
 
-    /// Decodes a parameter's bytes. The rest of a path keeps its slashes, and each of its segments
-    /// is checked just as strictly.
+    /// Decodes a parameter's bytes. A parameter that takes the rest of the path keeps its slashes,
+    /// and each of its segments is checked as strictly as any other parameter.
     fileprivate func value(of bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String? {
         guard case .rest = self else { return decodedSegment(bytes) }
         var parts: [String] = []
@@ -227,21 +227,21 @@ package struct RouteMatch<Value: Sendable>: Sendable {
     package let parameters: RouteParameters
     let values: [(method: Method, value: Value)]
 
-    /// Returns the value for a method. GET also serves HEAD, unless HEAD is declared itself (RFC
-    /// 9110 §9.3.2).
+    /// Returns the value for a method. The value for GET also serves HEAD, unless HEAD is declared
+    /// itself (RFC 9110 §9.3.2).
     package func value(for method: Method) -> Value? {
         if let found = values.first(where: { $0.method == method }) { return found.value }
         return method == .head ? value(for: .get) : nil
     }
 
-    /// The methods for `Allow`, in a fixed order: the declared ones, HEAD if GET is declared, and
-    /// OPTIONS.
+    /// The methods for the field `Allow`, in a fixed order: the declared methods, HEAD if GET is
+    /// declared, and OPTIONS.
     package var allowed: [Method] {
         Method.allCases.filter { $0 == .options || value(for: $0) != nil }
     }
 }
 
-/// The percent-decoded values of a path's parameters, by the names in the pattern.
+/// The percent-decoded values of a path's parameters, by the names that the pattern gives them.
 package struct RouteParameters: Sendable, Equatable {
     private var pairs: [Pair] = []
 

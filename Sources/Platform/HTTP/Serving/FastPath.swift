@@ -21,8 +21,8 @@ package struct FastRequest {
         }
     }
 
-    /// Defers the response. The fast path must return `.later`, and must complete the result
-    /// exactly once.
+    /// Defers the response. The fast path must then return `.later`, and must complete the returned
+    /// `LateAnswer` exactly once.
     package func later() -> LateAnswer {
         let turn = connection.beginTurn()
         let id = connection.requestID(of: head)
@@ -71,15 +71,16 @@ package struct LateAnswer: Sendable {
         self.connection = connection
     }
 
-    /// Whether the server has already responded instead, because the time limit passed.
+    /// Whether the server has already sent its own response, because the time limit passed.
     package var wasAnswered: Bool { deadline.wasAnswered }
 
     /// Completes the response. `write` must call `begin` and `finish` exactly once each. Call it on
     /// the connection's loop.
     ///
-    /// The loop may be serving another connection at that moment, for example when a look-up for
-    /// many callers fails at once. The output buffer then contains that connection's responses, and
-    /// the receive buffer its requests, so this response is written in the loop's next cycle.
+    /// The loop may be serving another connection at that moment, for example when one failure ends
+    /// the look-ups of many callers at once. The output buffer then contains responses of that
+    /// other connection, and the receive buffer contains its requests. So this response is written
+    /// in the loop's next cycle.
     package func give(_ write: @escaping (ResponseWriter) -> Void) {
         let worker = connection.value.worker
         guard worker.serving else { return connection.value.answer(turn: turn, by: write) }

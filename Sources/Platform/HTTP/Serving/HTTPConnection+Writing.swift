@@ -48,8 +48,8 @@ extension HTTPConnection {
             }
             bound.value.endStream()
         } catch {
-            // Omit the last chunk, so that the client does not take a truncated body for a complete
-            // one.
+            // Close without the last chunk, so that the client does not take a truncated body for a
+            // complete one.
             bound.value.close()
         }
     }
@@ -68,8 +68,8 @@ extension HTTPConnection {
     }
 
     private func finishRequest() {
-        // A result of this request that comes late must not be sent as the response to the next
-        // one.
+        // The handler may still produce a result for this request. With a new number, that result
+        // is not taken for the response to the next request.
         turn &+= 1
         endAnswer()
         guard !ingesting else { return }
@@ -86,8 +86,8 @@ extension HTTPConnection {
             + (closesAfterAnswer ? configuration.lingerTime : configuration.idleTime)
     }
 
-    /// Writes an error response and then closes: after a parse error, the rest of the input cannot
-    /// be trusted.
+    /// Writes an error response and then closes the connection, because after a parse error the
+    /// rest of the input cannot be trusted.
     func refuse(_ error: HTTPError) {
         answersHead = false
         answersHTTP10 = false
@@ -239,8 +239,8 @@ extension Response {
         return response
     }
 
-    /// Returns the server's own response to a request that it could not parse (RFC 9457). Title and
-    /// detail are our own texts, so nothing needs escaping.
+    /// Returns the server's own response to a request that it could not parse (RFC 9457). The title
+    /// and the detail are fixed texts of this program, so nothing needs escaping.
     static func refusal(_ error: HTTPError, id: String) -> Response {
         let code = error.status == 413 ? "payload_too_large" : "invalid_request"
         var response = problem(error.status, code, error.detail, id: id)

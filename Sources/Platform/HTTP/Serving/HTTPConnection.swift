@@ -2,8 +2,8 @@ import Runtime
 
 /// One client's connection: a state machine that serves one request at a time. While a handler
 /// runs, the connection reads nothing but the body pieces that the handler asks for. So responses
-/// keep their order, and a fast sender has to wait. An idle connection has no buffer. Used only on
-/// the thread of its loop.
+/// keep their order, and a fast sender has to wait. An idle connection has no buffer. Use a
+/// connection only on the thread of its loop.
 final class HTTPConnection {
     enum Phase {
         /// Waiting for a request, or reading its head.
@@ -65,8 +65,8 @@ final class HTTPConnection {
         switch phase {
         case .handling where reads && outgoing.isEmpty: receive()
         case .handling:
-            // The peer sent more, or closed. If the loop already does not watch for input, it must
-            // have closed.
+            // The peer sent more, or closed the connection. If the loop already does not watch for
+            // input, only a closed connection is reported.
             if readPaused { return close() }
             setReading(false)
         case .lingering: discard()
@@ -122,7 +122,8 @@ final class HTTPConnection {
 
     func takePending() {
         guard !pending.isEmpty else { return }
-        // A separate copy, because closing empties `pending` while its bytes are still being read.
+        // Keep a separate copy, because `close` empties `pending` while its bytes are still being
+        // read.
         let held = pending
         let consumed = held.withUnsafeBytes {
             ingest(UnsafeRawBufferPointer(rebasing: $0[pendingStart...]))
@@ -161,7 +162,8 @@ final class HTTPConnection {
         flush()
     }
 
-    /// Reads what has already arrived, and closes the connection if there is nothing.
+    /// Serves the input that has already arrived, and closes the connection if there is none.
+    /// Otherwise the connection closes after its next response.
     func drain() {
         closesAfterAnswer = true
         guard phase == .head, outgoing.isEmpty else { return }
@@ -171,8 +173,8 @@ final class HTTPConnection {
 
     func close() {
         guard phase != .closed else { return }
-        // With HTTP/1.0, closing the connection ends a streamed body, so a truncated body would
-        // look complete.
+        // With HTTP/1.0, the end of the connection ends a streamed body, so an orderly close would
+        // make a truncated body look complete.
         let isCut = answersHTTP10 && (phase == .handling || !outgoing.isEmpty)
         phase = .closed
         stopClock()
@@ -324,7 +326,8 @@ extension HTTPConnection {
         refuse(request, error)
     }
 
-    /// Refuses a request like `refuse(_:)`, but formats the error as the request's handler would.
+    /// Refuses a request like `refuse(_:)`, but in the format in which the request's handler would
+    /// report the error.
     func refuse(_ request: Request, _ error: HTTPError) {
         closesAfterAnswer = true
         let refuse = worker.refuse
@@ -350,7 +353,7 @@ extension HTTPConnection {
             else { return }
             await Self.stream(next, to: bound)
         }
-        // Most requests that wait for nothing are answered by now.
+        // A handler that did not have to wait has usually responded by now.
         if !hasAnswered { startClock(deadline, form, id: request.id) }
     }
 }
@@ -362,7 +365,8 @@ extension HTTPConnection {
         deadline = worker.loop.now + worker.configuration.bodyTime
     }
 
-    /// Sends `100 Continue`, unless the head already shows that the body would be refused.
+    /// Sends `100 Continue`, or refuses the request if its head already shows that the body would
+    /// be refused.
     func precheck() {
         guard let precheck = worker.precheck, let request = incoming?.request else { return goOn() }
         let closes = closesAfterAnswer
@@ -402,14 +406,16 @@ extension HTTPConnection {
 /// Enforces the time limit of each request. When it passes, the server responds instead of the
 /// handler, whose own response is then discarded.
 extension HTTPConnection {
-    /// Nanoseconds until the time limit is first checked; a handler may shorten its limit to this.
+    /// The most nanoseconds until the time limit is first checked. If a handler shortens its limit
+    /// to less than this, the shorter limit takes effect only at that check.
     private static let firstLook: Int64 = 900_000_000
-    /// Nanoseconds between two checks while a body arrives. The handler's time stops while it waits
-    /// for a piece and starts anew after it, so check often.
+    /// The most nanoseconds between two checks while a body arrives in pieces. The limit is
+    /// suspended while the handler waits for a piece and starts anew with each piece, so it is
+    /// checked often.
     private static let lookAtUpload: Int64 = 1_000_000_000
 
-    /// Begins the handling of a request and returns its number, by which a late response is
-    /// recognised.
+    /// Begins the handling of a request and returns the request's number. With it, a response that
+    /// comes too late is recognised.
     func beginTurn() -> UInt64 {
         phase = .handling
         hasAnswered = false
@@ -442,7 +448,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Stops checking the time limit: the response has begun, and its rest may take longer.
+    /// Stops checking the time limit, because the response has begun. Its rest may take longer.
     func stopClock() {
         hasAnswered = true
         if let clock { worker.loop.cancel(clock) }

@@ -1,8 +1,8 @@
 import Runtime
 import Synchronization
 
-/// Returns the largest body in bytes of a POST to this path if its handler receives the body in
-/// pieces; otherwise `nil`. Called on a loop's thread for each POST with a body.
+/// Returns the limit, in bytes, for the body of a POST to this path if the path's handler receives
+/// the body in pieces; otherwise `nil`. Called on a loop's thread for each POST with a body.
 package typealias StreamedBodies = @Sendable (_ path: UnsafeBufferPointer<UInt8>) -> Int?
 
 /// An HTTP/1.1 server on a set of loops. Each loop has its own listener (SO_REUSEPORT), and a
@@ -10,12 +10,12 @@ package typealias StreamedBodies = @Sendable (_ path: UnsafeBufferPointer<UInt8>
 package final class Server: Sendable {
     private let workers: [LoopBound<Worker>]
 
-    /// Makes a server on `loops`, which the caller starts. `respond` runs on the connection's loop
-    /// for one request at a time of each connection; `fast` may answer before a request is copied.
-    /// `refuse` formats the refusal of a request with a readable head, after which its connection
-    /// closes. `precheck` runs before `100 Continue` is sent; `nil` permits the body. `streams`
-    /// names the requests whose handlers receive the body in pieces; such a handler refuses the
-    /// body itself.
+    /// Makes a server on `loops`, which the caller starts. `respond` runs on the connection's loop,
+    /// for only one request of each connection at a time. `fast` may answer a request before it is
+    /// copied. `refuse` formats the refusal of a request with a readable head; the connection then
+    /// closes. `precheck` runs before `100 Continue` is sent, and returns `nil` to permit the body.
+    /// `streams` determines which requests have handlers that receive the body in pieces; such a
+    /// handler refuses the body itself.
     package init(
         loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil,
@@ -46,7 +46,7 @@ package final class Server: Sendable {
         return listeners[0].port
     }
 
-    /// Uses this certificate for new connections; open ones keep the previous one.
+    /// Uses this certificate for new connections; open connections keep the previous one.
     package func replaceTLS(_ tls: TLSContext) {
         for worker in workers { worker.loop.perform { worker.value.replaceTLS(tls) } }
     }
@@ -57,9 +57,10 @@ package final class Server: Sendable {
         for worker in workers { worker.loop.perform { worker.value.prepareToLeave() } }
     }
 
-    /// Stops the server. It refuses new connections for `grace` before the listeners close, so that
-    /// none is lost while it is being made. Requests in progress are answered with `Connection:
-    /// close`. Returns when all connections are closed; those still open after `deadline` are cut.
+    /// Stops the server. For the time `grace`, new connections are refused while the listeners stay
+    /// open, so that no connection is lost while it is being made. Requests in progress are
+    /// answered with `Connection: close`. Returns when all connections are closed. Connections that
+    /// are still open after `deadline` are cut.
     package func drain(deadline: Duration, grace: Duration = .zero) async {
         let time = Self.nanoseconds(deadline)
         let grace = Self.nanoseconds(grace)
@@ -82,8 +83,8 @@ package final class Server: Sendable {
     }
 }
 
-/// Limits of a server. Integer times are nanoseconds of the monotonic clock. They are checked once
-/// every `sweepInterval`, so that a deadline costs a request only one store.
+/// Limits of a server. Integer times are nanoseconds of the monotonic clock. They are only checked
+/// once every `sweepInterval`, so that a time limit costs each request only one store to memory.
 package struct ServerConfiguration: Sendable {
     package var limits = HTTPLimits()
     /// The most time for a request's head, from its first byte (or from the connection's start) to
@@ -93,7 +94,7 @@ package struct ServerConfiguration: Sendable {
     /// The lowest rate at which a body may arrive, in bytes per second. Enforced after `rateGrace`.
     package var bodyRate: Int64 = 1024
     package var rateGrace: Int64 = 5_000_000_000
-    /// The most time that a client may take for a body that its handler receives in pieces.
+    /// The most time that a client may take to send a body that its handler receives in pieces.
     /// `uploadRate` is the lowest rate of such a body in bytes per second, enforced after
     /// `uploadGrace`.
     package var uploadTime: Int64 = 1500_000_000_000
@@ -103,7 +104,7 @@ package struct ServerConfiguration: Sendable {
     /// handler sets another limit.
     package var answerTime: Duration = .seconds(5)
     package var idleTime: Int64 = 60_000_000_000
-    /// The time in which a peer must accept a response. It gets one second more for each
+    /// The time in which a peer must accept a response. The peer gets one second more for each
     /// `writeRate` bytes that it accepts.
     package var writeTime: Int64 = 30_000_000_000
     package var writeRate: Int64 = 1024
@@ -113,8 +114,8 @@ package struct ServerConfiguration: Sendable {
     /// The most connections of the whole server; further ones wait in the kernel's queue.
     package var connections = 16_384
 
-    /// The most unfinished TLS handshakes of the whole server. If there are more, the oldest ones
-    /// are closed, of the client network that has the most.
+    /// The most unfinished TLS handshakes of the whole server. If there are more, connections of
+    /// the client network that has the most are closed, the oldest first.
     package var handshakes = 1024
 
     package var measures = ServerMeasures()

@@ -45,8 +45,8 @@ final class Upload {
         return piece
     }
 
-    /// Takes as many of `bytes` as belong to the body and returns their number. Takes none while
-    /// the handler is not waiting for a piece.
+    /// Takes the bytes that belong to the body and returns their number. Takes none while the
+    /// handler is not waiting for a piece.
     func take(_ bytes: UnsafeRawBufferPointer, at now: Int64) -> Int {
         guard isWanted else { return 0 }
         var consumed = 0
@@ -87,9 +87,9 @@ final class Upload {
         waiting.resume()
     }
 
-    /// Returns why the rest of the body is not read: it stopped arriving, arrives too slowly, or
-    /// takes too long in all. A sender that trickles would otherwise occupy one of few upload
-    /// slots. Only the time that the handler waits for the client counts.
+    /// Returns why the rest of the body is not read: the body stopped arriving, arrives too slowly,
+    /// or takes too long in all. Without these limits, a slow sender would occupy one of the few
+    /// upload slots. Only the time for which the handler waits for the client counts.
     func refusal(_ now: Int64, _ configuration: ServerConfiguration) -> HTTPError? {
         guard isWanted else { return nil }
         let waits = now - waitsSince
@@ -220,7 +220,7 @@ extension HTTPConnection {
         upload?.fail(refusal, at: now)
     }
 
-    /// Discards the body's state, because the request is answered or the connection closed. A
+    /// Discards the state of the body when the request is answered or the connection closes. A
     /// handler that waits for a piece then gets `BodyLost`.
     func endUpload() {
         let waiter = upload?.waiter

@@ -3,12 +3,13 @@ import Runtime
 import Synchronization
 import Text
 
-/// The state that the connections of one loop share. Used only on that loop's thread, except that
-/// it is created before the loop uses it.
+/// The state that the connections of one loop share. It is used only on that loop's thread, except
+/// that it is created before the loop uses it.
 final class Worker {
     static let receiveBytes = 64 << 10
     private static let acceptsPerTurn = 64
-    /// The number of connections from which on freed memory is returned to the system.
+    /// If there were more connections than this and most of them have closed, freed memory is
+    /// returned to the system.
     private static let crowd = 500
 
     let loop: EventLoop
@@ -78,7 +79,7 @@ final class Worker {
     private func accept(_ index: Int) {
         guard listeners.indices.contains(index) else { return }
         let (listener, tls) = listeners[index]
-        // When new connections are being refused, accept all that are still queued.
+        // While new connections are refused, accept all connections that are still queued.
         for _ in 0..<(isRefusing ? configuration.connections : Self.acceptsPerTurn) {
             guard slots.take() else { return pauseAccepting() }
             switch listener.accept() {
@@ -164,7 +165,7 @@ final class Worker {
 
     func prepareToLeave() { isLeaving = true }
 
-    /// Stops the worker: for `grace` nanoseconds the kernel refuses new connections, then the
+    /// Stops the worker. The kernel refuses new connections for `grace` nanoseconds, and then the
     /// listeners close. Requests in progress may finish. Calls `done` when no connection is left,
     /// or `time` nanoseconds after the listeners closed.
     func drain(within time: Int64, after grace: Int64, done: @escaping () -> Void) {
@@ -178,8 +179,8 @@ final class Worker {
 
     private func close(within time: Int64, _ done: @escaping () -> Void) {
         for (index, entry) in listeners.enumerated() {
-            // Accept what the kernel has queued: closing the listener would reset those
-            // connections.
+            // Accept the connections that the kernel has queued, because closing the listener would
+            // reset them.
             accept(index)
             loop.unwatch(entry.listener.descriptor)
             entry.listener.close()
@@ -222,8 +223,8 @@ final class ConnectionSlots: Sendable {
     func give() { taken.subtract(1, ordering: .relaxed) }
 }
 
-/// The connections of one loop whose TLS handshake is unfinished, oldest first. Each uses about 34
-/// KB before its client has sent a request.
+/// The connections of one loop whose TLS handshake is unfinished, oldest first. Each connection
+/// uses about 34 KB before its client has sent a request.
 struct Handshakes {
     private struct Entry {
         weak var connection: HTTPConnection?
@@ -235,9 +236,9 @@ struct Handshakes {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Adds a connection. If there are too many, closes the oldest ones of the client network that
-    /// has the most: an attacker with thousands of connections must not push out a slow client
-    /// elsewhere.
+    /// Adds a connection. If there are too many, closes connections of the client network that has
+    /// the most, the oldest first. So an attacker with thousands of connections does not push out a
+    /// slow client in another network.
     mutating func begin(_ connection: HTTPConnection) {
         entries.append(
             Entry(
@@ -245,7 +246,8 @@ struct Handshakes {
         guard entries.count > limit else { return }
         entries.removeAll { $0.connection?.isInHandshake != true }
         let excess = entries.count - limit
-        // Make room for several at once, so that not every new connection has to count all others.
+        // Make room for several connections at once, so that not every new connection causes a
+        // count of all the others.
         if excess > 0 { makeRoom(for: limit / 16 + excess) }
     }
 
