@@ -217,8 +217,9 @@ struct JSONParser {
     private func fault(_ reason: String) -> JSONError { JSONError(offset: at, reason: reason) }
 }
 
-/// Finds a repeated member name by its bytes. A small object is searched name by name, a larger one
-/// with a set, so that a hostile object does not take quadratic time.
+/// Finds a repeated member name by its bytes. The names of a small object are compared one by one.
+/// Those of a larger object are kept in a set, so that a hostile object does not take quadratic
+/// time.
 private struct MemberNames {
     private static let scanned = 16
     private var seen: Set<[UInt8]> = []

@@ -39,8 +39,8 @@ extension JSONValue {
         return writer.bytes
     }
 
-    /// The value of the member with this name, which is compared by bytes. `nil` if there is no
-    /// such member or this is not an object.
+    /// The value of the member with this name. Names are compared by their bytes. `nil` if there is
+    /// no such member or this is not an object.
     package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
@@ -50,7 +50,8 @@ extension JSONValue {
 
     package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The value as an integer; `nil` for any other notation (`1.0`, `1e3`, `-0`) and on overflow.
+    /// The value as an integer; `nil` if the number has another notation (`1.0`, `1e3`, `-0`) or
+    /// does not fit into `Int`.
     package var int: Int? {
         guard case .number(let text) = self, let value = Int(text) else { return nil }
         return value == 0 && text.utf8.count != 1 ? nil : value
@@ -63,7 +64,7 @@ extension JSONValue {
     /// The members in the order of the text; `nil` if this is not an object.
     package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
-    /// Whether the value is `null`; an absent member is not.
+    /// Whether the value is `null`. For an absent member, the subscript returns `nil` instead.
     package var isNull: Bool { if case .null = self { true } else { false } }
 
     /// Compares strings by their bytes, as the database does. Swift's own equality treats composed

@@ -1,7 +1,8 @@
 /// Writes JSON directly into bytes and adds the commas. The caller is responsible for the nesting:
-/// a name before each member's value, and an end for each begin.
+/// it writes a name before each member's value, and an end for each begin.
 ///
-/// It owns its memory and cannot be copied. An array would check at each byte whether it is shared.
+/// The writer owns its memory and cannot be copied. An array would check at each byte whether its
+/// memory is shared.
 package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
@@ -144,7 +145,7 @@ package struct JSONWriter: ~Copyable {
     /// Writes one value that is already encoded and has no white space around it.
     package mutating func raw(_ value: [UInt8]) { value.withUnsafeBufferPointer { encoded($0) } }
 
-    /// Writes an encoded value directly from memory that is not an array.
+    /// Writes one value that is already encoded, from memory that is not an array.
     package mutating func raw(_ value: UnsafeBufferPointer<UInt8>) { encoded(value) }
 
     /// Writes a whole tree; numbers keep their original text.
@@ -210,8 +211,9 @@ package struct JSONWriter: ~Copyable {
         return nil
     }
 
-    /// Whether any of the word's eight bytes is below 0x20, a quote or a backslash. Applies the
-    /// zero-byte test of H. S. Warren's Hacker's Delight, 6-1, to the differences.
+    /// Whether any of the word's eight bytes is below 0x20, a quote or a backslash. The zero-byte
+    /// test of H. S. Warren's Hacker's Delight, section 6-1, is applied to the differences from
+    /// these.
     @inline(__always)
     private static func hasEscape(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
