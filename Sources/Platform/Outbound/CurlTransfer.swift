@@ -3,8 +3,8 @@ import Glibc
 import HTTP
 import Text
 
-/// One request and its response. It blocks the thread that calls `run`, and libcurl calls back into
-/// this object only during that call.
+/// One request and its response. `run` blocks the thread that calls it. libcurl calls back into
+/// this object only during `run`.
 final class CurlTransfer {
     private let request: OutboundRequest
     private let policy: OutboundPolicy
@@ -36,7 +36,7 @@ final class CurlTransfer {
     }
 
     /// The server that a URL names. libcurl parses the URL both here and for the request, so the
-    /// host that is checked is the host that is connected to.
+    /// host that is checked here is the host to which libcurl connects.
     struct Target {
         var isPlain: Bool
         /// The address in the URL; `nil` if the URL has a host name.
@@ -139,8 +139,8 @@ final class CurlTransfer {
     }
 
     private func takeHead(_ bytes: UnsafeRawBufferPointer) -> Int {
-        // A second status line means that the head so far was an interim response (1xx): discard
-        // it.
+        // A second status line means that the bytes so far are an interim response (1xx), so
+        // discard them.
         if bytes.starts(with: "HTTP/".utf8) { head = [] }
         guard head.count + bytes.count <= OutboundPolicy.headLimit else {
             isTooLarge = true
@@ -186,8 +186,8 @@ final class CurlHandle {
     let raw: UnsafeMutableRawPointer
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
 
-    /// Whether libcurl's global initialisation succeeded. It must run once before any handle is
-    /// made.
+    /// Whether libcurl's global initialisation succeeded. The initialisation must run once before
+    /// any handle is made.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// Makes a handle; `nil` if libcurl is out of memory.
@@ -206,8 +206,8 @@ final class CurlHandle {
     }
 
     private func setDefaults() {
-        // A signal for a timeout could reach any thread, so use none. If name resolution hangs, do
-        // not wait for it beyond the deadline.
+        // A signal for a timeout could reach any thread, so let libcurl use no signals. Do not wait
+        // beyond the deadline for a name resolution that hangs.
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROXY, "")

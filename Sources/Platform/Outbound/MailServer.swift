@@ -7,14 +7,14 @@ import Text
 
 /// Why the mail server did not accept a mail.
 package struct MailFailure: Error, Sendable {
-    /// Whether a retry would be useless, because the server refused this mail for good (a code of
-    /// 500 or above, but not wrong credentials).
+    /// Whether a retry would be useless, because the server refused this mail for good: with a code
+    /// of 500 or above, except the code for wrong credentials.
     package var isFinal: Bool
-    /// libcurl's reason, then the server's last refusing reply if there was one, in one line
-    /// without control characters.
+    /// libcurl's reason, followed by the last reply with which the server refused something, if
+    /// there is one. It is one line without control characters.
     package var words: String
-    /// Only the server's last refusing reply, in one line without control characters; `nil` if
-    /// there was none.
+    /// Only the last reply with which the server refused something, as one line without control
+    /// characters; `nil` if there is none.
     package var reply: String?
 
     package init(isFinal: Bool, words: String, reply: String? = nil) {
@@ -41,8 +41,8 @@ package final class MailServer: Sendable {
     private let idle = Mutex<[IdleHandle]>([])
 
     /// Makes a client for the server at `url`. A user and a password in the URL are sent only under
-    /// TLS, unless the server is on this machine. `authorities` is PEM with the authorities to
-    /// trust instead of the system's.
+    /// TLS, unless the server is on this machine. `authorities` is the PEM of the certificate
+    /// authorities to trust instead of the system's.
     package init(url: String, authorities: String? = nil) {
         self.url = url
         self.authorities = authorities
@@ -71,18 +71,18 @@ package final class MailServer: Sendable {
 extension MailServer {
     package func closeIdle() { idle.withLock { $0 = [] } }
 
-    /// `@unchecked Sendable`: only the thread that has taken a handle out of the list uses it.
+    /// `@unchecked Sendable`: a handle is used only by the thread that has taken it out of `idle`.
     private struct IdleHandle: @unchecked Sendable { let handle: CurlHandle }
 }
 
-/// The transfer of one mail. It blocks the thread that calls `run`, and libcurl calls back into it
-/// only during that call.
+/// The transfer of one mail. `run` blocks the thread that calls it. libcurl calls back into this
+/// object only during `run`.
 private final class MailTransfer {
     private let from: String
     private let to: String
     private var rest: ArraySlice<UInt8>
-    /// The last reply by which the server refused something, with its lines joined. What the server
-    /// sends after it does not matter.
+    /// The last reply with which the server refused something; its lines are joined. Replies after
+    /// it that refuse nothing do not matter.
     private var refusal: [UInt8] = []
     /// Whether the refusing reply continues on the next line (`550-…`).
     private var goesOn = false
@@ -99,8 +99,8 @@ private final class MailTransfer {
         prepare(url, authorities: authorities, handle)
         let code = curl_easy_perform(handle.raw)
         guard code != CURLE_OK else { return }
-        // Wrong credentials (535) are a fault of the settings, which the operator may correct, so
-        // retry.
+        // The code 535 means wrong credentials. That is a fault of the settings, which the operator
+        // may correct, so the mail is tried again.
         let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
         let reply = refusal.isEmpty ? nil : DisplayText.escaped(refusal, to: 300)
         throw MailFailure(isFinal: isFinal, words: words(code), reply: reply)
@@ -161,7 +161,8 @@ private final class MailTransfer {
         else { return }
         var text = line[...]
         while let last = text.last, last == 0x0D || last == 0x0A { text = text.dropLast() }
-        // Each line repeats the reply code and the hyphen or space after it, so leave these out.
+        // Each line repeats the reply code and the hyphen or space after it, so leave out these
+        // four bytes.
         refusal = goesOn ? refusal + [0x20] + text.dropFirst(4) : Array(text)
         refusal = Array(refusal.prefix(Self.replyLimit))
         goesOn = text.count > 3 && text[text.startIndex + 3] == UInt8(ascii: "-")
@@ -174,8 +175,8 @@ private final class MailTransfer {
     }
 }
 
-/// A mail with a plain-text and an HTML part, and its bytes for SMTP (RFC 5322, 2045, 2047). None
-/// of its texts can add a header line.
+/// A mail with a plain-text and an HTML part, and its bytes for SMTP (RFC 5322, 2045, 2047). No
+/// text in it can add a header line.
 package struct MailMessage: Sendable {
     package var from: EmailAddress
     package var fromName: String
@@ -186,7 +187,8 @@ package struct MailMessage: Sendable {
     /// The id in the Message-ID header, by which a repeated delivery is recognised.
     package var id: UUID
     package var date: Timestamp
-    /// The envelope's sender, to which an undeliverable mail is returned; `nil` means `from`.
+    /// The sender address in the SMTP envelope, to which an undeliverable mail is returned; `nil`
+    /// means `from`.
     package var returnPath: String?
 
     package init(
@@ -231,8 +233,8 @@ package struct MailMessage: Sendable {
         return Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// Returns the local part as typed and the domain as A-labels. All of it is ASCII, so no
-    /// quoting is needed.
+    /// Returns the local part as typed and the domain as A-labels. The whole address is ASCII, so
+    /// no quoting is needed.
     package static func address(_ email: EmailAddress) -> String {
         let local = email.original.utf8.prefix { $0 != UInt8(ascii: "@") }
         return String(decoding: local, as: UTF8.self) + "@" + email.domain.ascii

@@ -8,11 +8,11 @@ import Text
 /// and no connections.
 ///
 /// An owner is the tenant that configured a server, or the platform. The number of simultaneous
-/// transfers is limited for each owner, and further for each of its hosts. A host that timed out
+/// transfers is limited for each owner, and also for each host of an owner. A host that timed out
 /// several times is skipped for a while. So a host that stalls delays only the owner that
 /// configured it.
 package final class OutboundHTTP: Sendable {
-    /// The owner that configured a host, and the host. The same host counts separately for each
+    /// A host together with the owner that configured it. The same host counts separately for each
     /// owner.
     private struct Target: Hashable {
         var owner: UUID?
@@ -27,8 +27,8 @@ package final class OutboundHTTP: Sendable {
     private let breaker = CircuitBreaker<Target>()
 
     /// Makes a client that runs at most `threads` transfers at once. `tenant` returns the tenant
-    /// with this slug, so that the policy's allowances can be applied; `nil` if there is none or it
-    /// cannot be looked up now.
+    /// that has a slug, so that the policy's allowances can be applied. It returns `nil` if there
+    /// is no such tenant or it cannot be looked up now.
     package init(
         policy: OutboundPolicy = OutboundPolicy(), threads: Int = OutboundPolicy.threads,
         tenant: @escaping @Sendable (_ slug: String) async -> UUID? = { _ in nil }
@@ -39,8 +39,8 @@ package final class OutboundHTTP: Sendable {
     }
 
     /// Sends a request and returns the response. `owner` is the tenant that configured the host;
-    /// `nil` is the platform. The policy's time limit applies, and so do `end` (for several calls
-    /// that share one limit) and the limit of the request that waits for this call.
+    /// `nil` is the platform. The earliest of three time limits applies: the policy's, `end`, which
+    /// several calls may share, and that of the request that waits for this call.
     package func send(
         _ request: OutboundRequest, for owner: UUID?, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
@@ -51,8 +51,8 @@ package final class OutboundHTTP: Sendable {
         guard !breaker.isOpen(target, at: .now) else { throw .suspended }
         let limits =
             owner == nil ? OutboundPolicy.platformTransfers : OutboundPolicy.tenantTransfers
-        // Wait for the host's slot before the owner's: while the call waits for a slow host, it
-        // does not use up a slot that the owner's other hosts need.
+        // Wait for the host's slot first and for the owner's slot second. While the call waits for
+        // a slow host, it does not use up a slot that the owner's other hosts need.
         guard await targets.enter(target, limit: limits.toHost) else { throw .busy }
         defer { targets.leave(target) }
         guard await owners.enter(owner, limit: limits.all) else { throw .busy }
@@ -63,7 +63,7 @@ package final class OutboundHTTP: Sendable {
     private func transfer(
         _ request: OutboundRequest, _ target: Target, until deadline: ContinuousClock.Instant
     ) async throws(OutboundFailure) -> OutboundResponse {
-        // The host may have timed out for other calls while this one waited for a slot.
+        // The host may have timed out in other calls while this call waited for a slot.
         guard breaker.permits(target, at: .now) else { throw .suspended }
         let started = ContinuousClock.now
         guard started < deadline else { throw .busy }
@@ -83,10 +83,9 @@ package final class OutboundHTTP: Sendable {
         return try result.get()
     }
 
-    /// Whether the policy can allow a request of `owner` to this URL. Not if it is not a URL, if it
-    /// is plain http to another machine, or if its host is an internal address that the operator
-    /// has not allowed. A host name is not resolved here; its addresses are checked at each
-    /// connection.
+    /// Whether the policy can allow a request of `owner` to this URL. It never allows a text that
+    /// is not a URL, plain http to another machine, or an internal address that the operator has
+    /// not allowed. A host name is not resolved here; its addresses are checked at each connection.
     package func permits(_ url: String, for owner: UUID?) async -> Bool {
         let policy = await policy(for: owner)
         guard let target = try? CurlTransfer.Target(url, policy) else { return false }
@@ -180,8 +179,8 @@ package enum OutboundFailure: String, Error, Sendable {
     /// The host timed out several times in a row; it is tried again later.
     case suspended
 
-    /// The failure's name as the owner who configured the host may see it. It does not disclose
-    /// whether a name of the internal network exists.
+    /// The failure's name that the owner of the host may see. It does not disclose whether a name
+    /// in the internal network exists.
     package var told: String {
         switch self {
         case .unresolved, .refusedAddress, .unreachable: "unreachable"
@@ -190,13 +189,13 @@ package enum OutboundFailure: String, Error, Sendable {
     }
 }
 
-/// Stops calls to a key (such as a host) that times out. After `threshold` timeouts in a row, calls
-/// fail at once. After `pause`, one call is let through as a trial.
+/// Stops calls to a key, such as a host, when calls to it time out. After `threshold` timeouts in a
+/// row, calls fail at once. After `pause`, one call is let through as a trial.
 final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     static var threshold: Int { 3 }
     static var pause: Duration { .seconds(10) }
-    /// The most keys that are remembered. Beyond this, the key whose last failure is the oldest is
-    /// forgotten.
+    /// The most keys that are remembered. If there are more, the key whose last failure is the
+    /// oldest is forgotten.
     static var keyLimit: Int { 1024 }
 
     private struct State {
@@ -219,7 +218,8 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     func permits(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
         states.withLock { states in
             guard let state = states[key], state.failures >= Self.threshold else { return true }
-            // A trial whose end was never reported counts as over after twice the pause.
+            // If the end of a trial is never reported, the trial counts as over after twice the
+            // pause.
             guard now - state.failedAt >= (state.isTrying ? Self.pause * 2 : Self.pause) else {
                 return false
             }

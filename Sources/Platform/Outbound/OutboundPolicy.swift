@@ -1,7 +1,7 @@
 import Text
 
-/// An internal address, or block of addresses, that the operator has allowed requests to reach, on
-/// one port or on all.
+/// An internal address, or a block of addresses, to which the operator has allowed requests, on one
+/// port or on all ports.
 package struct OutboundAllowance: Sendable, Equatable {
     /// The slug of the tenant whose hosts may have such an address; `nil` if only the platform's
     /// hosts may.
@@ -10,8 +10,8 @@ package struct OutboundAllowance: Sendable, Equatable {
     /// The allowed port; `nil` for every port.
     package var port: UInt16?
 
-    /// Parses `10.0.0.5:443`, `10.1.0.0/24`, `[fd00::5]:443` or `fd00::/8`. For one tenant, `slug=`
-    /// precedes it. `nil` if the text has none of these forms.
+    /// Parses `10.0.0.5:443`, `10.1.0.0/24`, `[fd00::5]:443` or `fd00::/8`. In an allowance for one
+    /// tenant, `slug=` precedes the address. `nil` if the text has none of these forms.
     package init?(_ text: some StringProtocol) {
         var rest = Substring(text)
         if let sign = rest.firstIndex(of: "=") {
@@ -53,31 +53,32 @@ package struct OutboundPolicy: Sendable {
     package static let bodyLimit = 256 * 1024
     /// The most bytes of a response head; a larger one fails the call.
     package static let headLimit = 32 * 1024
-    /// The number of threads for transfers: more than a few owners with stalling hosts can occupy.
+    /// The number of threads for transfers. It is so high that a few owners with stalling hosts
+    /// cannot occupy all of them.
     package static let threads = 24
     /// How many calls may wait for a thread, over all owners.
     package static let queueLimit = 64
     package static let tenantTransfers = (all: 2, toHost: 2)
     /// The limits for the platform, whose identity providers all tenants use.
     package static let platformTransfers = (all: 8, toHost: 4)
-    /// How many calls may wait for a slot of one owner, and how many for a slot of one of its
-    /// hosts.
+    /// How many calls may wait for a slot of one owner. As many calls may wait for a slot of one
+    /// host.
     package static let waitingLimit = 32
 
     /// The most time from the call to the complete response, including the wait for a thread.
     package var total: Duration = .seconds(5)
     /// The most time for name look-up, connection and TLS handshake.
     package var connecting: Duration = .seconds(3)
-    /// The time that a host must have had before a timeout counts against it. If the caller had
-    /// less time left, the timeout is not the host's fault.
+    /// The least time that a host must have had for a timeout to count against it. If the caller
+    /// had less time left, the timeout is not the host's fault.
     var fairTime: Duration { min(.seconds(1), total / 2) }
     /// The most bytes of a response body.
     package var bodyLimit = OutboundPolicy.bodyLimit
-    /// Whether 127.0.0.0/8 and ::1 are allowed, also over plain http. For an identity provider on
-    /// this machine during development.
+    /// Whether 127.0.0.0/8 and ::1 are allowed, also over plain http. This is meant for an identity
+    /// provider on this machine during development.
     package var allowsLoopback: Bool
-    /// Whether any address is allowed, also over plain http. For hosts of the operator, who can
-    /// reach the internal network anyway.
+    /// Whether any address is allowed, also over plain http. This is meant for hosts of the
+    /// operator, who can reach the internal network anyway.
     package var allowsAnyAddress = false
     /// The internal addresses that requests may nevertheless reach, over https only.
     package var allowances: [OutboundAllowance] = []
@@ -96,9 +97,8 @@ package struct OutboundPolicy: Sendable {
         return policy
     }
 
-    /// Whether a connection to this address is allowed. Each address is checked when it is
-    /// connected to, so it does not help an attacker if a name changes its addresses after a
-    /// look-up.
+    /// Whether a connection to this address is allowed. The address is checked at each connection.
+    /// So an attacker gains nothing by changing the addresses of a name after a look-up.
     func permits(_ address: IPAddress, port: UInt16, isPlain: Bool) -> Bool {
         if allowsAnyAddress { return true }
         if address.isLoopback, allowsLoopback { return true }

@@ -4,7 +4,7 @@ import Text
 
 /// Looks up TXT records, with the system's name servers or with a given server.
 package final class TXTResolver: Sendable {
-    /// A name server to use instead of those of `/etc/resolv.conf`.
+    /// A name server to use instead of the name servers in `/etc/resolv.conf`.
     package struct Server: Sendable {
         package var address: IPAddress
         package var port: UInt16
@@ -17,7 +17,7 @@ package final class TXTResolver: Sendable {
 
     /// Why a look-up failed. The raw values appear in the log.
     package enum Failure: String, Error, Sendable {
-        /// No name server responded in time, or all of them failed.
+        /// No name server responded in time, or all name servers failed.
         case unavailable
         /// The response is malformed according to RFC 1035.
         case malformed
@@ -28,11 +28,11 @@ package final class TXTResolver: Sendable {
     package static let threads = 8
     /// How many look-ups may wait for a thread, over all owners.
     package static let queueLimit = 32
-    /// How many look-ups of one owner run at once. `waitingLimit` is how many more of them may
-    /// wait.
+    /// How many look-ups of one owner run at once. `waitingLimit` is how many more look-ups of that
+    /// owner may wait.
     package static let questionsOfOwner = 2
     package static let waitingLimit = 4
-    /// The timeout of an attempt in seconds; each look-up makes two attempts.
+    /// The timeout of one attempt, in seconds. Each look-up makes two attempts.
     private static let patience: Int32 = 2
     private static let answerLimit = 65_535
 
@@ -78,8 +78,8 @@ package final class TXTResolver: Sendable {
 enum TXTAnswer {
     static let recordLimit = 64
 
-    /// Returns the TXT records of a message; `nil` if it is malformed. The strings of one record
-    /// are joined. Records that are not UTF-8 are omitted.
+    /// Returns the TXT records of a message; `nil` if the message is malformed. The strings of one
+    /// record are joined. Records that are not UTF-8 are omitted.
     static func records(in message: ArraySlice<UInt8>) -> [String]? {
         var reader = Reader(bytes: Array(message))
         guard reader.skip(4), let questions = reader.number(), let answers = reader.number(),
@@ -129,8 +129,8 @@ enum TXTAnswer {
 
         mutating func number() -> Int? { take(2).map { $0.reduce(0) { $0 << 8 | Int($1) } } }
 
-        /// Skips a name: labels up to the root, or up to a compression pointer, which ends the name
-        /// and is not followed. Returns false if it is malformed.
+        /// Skips a name, which ends with the root label or with a compression pointer. The pointer
+        /// is not followed. Returns false if the name is malformed.
         mutating func skipName() -> Bool {
             while let length = take(1)?.first {
                 if length == 0 { return true }
