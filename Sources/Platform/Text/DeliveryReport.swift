@@ -11,15 +11,16 @@ package struct DeliveryReport: Sendable, Equatable {
     }
 
     package var action: Action
-    /// The reply of the mail server that refused the mail, or else the status code, in one line
-    /// without control characters.
+    /// The reply of the mail server that refused the mail, or the status code if there is no reply,
+    /// as one line without control characters.
     package var words: String
 
     /// The most characters of `words`.
     package static let wordLimit = 300
     /// The most parts of a message that are read; a report has fewer.
     static let partLimit = 20
-    /// The most recipients that are read. Our mails have one, but it may be an alias for several.
+    /// The most recipients that are read. Our mails have one recipient, but its address may be an
+    /// alias for several.
     static let recipientLimit = 50
 
     /// Reads a message; `nil` if it is not a delivery report.
@@ -32,7 +33,8 @@ package struct DeliveryReport: Sendable, Equatable {
         else { return nil }
         let recipients = Self.recipients(part.body)
         guard let first = recipients.first else { return nil }
-        // If an alias has several recipients and the mail reached one of them, it did not fail.
+        // If the address is an alias and the mail reached any of its recipients, delivery did not
+        // fail.
         let actions = recipients.map(Self.action)
         let whole: Action =
             actions.contains(.other) ? .other : actions.contains(.delayed) ? .delayed : .failed
@@ -41,7 +43,7 @@ package struct DeliveryReport: Sendable, Equatable {
         words = Self.words(shown)
     }
 
-    /// Returns the first part with the type of a delivery status and the fields of one.
+    /// Returns the first part that has the type and the fields of a delivery status.
     private static func statusPart(
         of body: ArraySlice<UInt8>, _ boundary: [UInt8]
     ) -> MessagePart? {
@@ -71,7 +73,8 @@ package struct DeliveryReport: Sendable, Equatable {
         return after.allSatisfy(MessagePart.isBlank)
     }
 
-    /// Whether a part is an unencoded delivery status. RFC 3464 allows no encoding of it.
+    /// Whether a part is an unencoded delivery status. RFC 3464 allows no encoding of a delivery
+    /// status.
     private static func isStatus(_ part: MessagePart) -> Bool {
         guard
             ["message/delivery-status", "message/global-delivery-status"]
@@ -83,8 +86,8 @@ package struct DeliveryReport: Sendable, Equatable {
 
     private typealias Fields = [(name: [UInt8], value: [UInt8])]
 
-    /// Returns the groups of fields that are about one recipient each. Empty lines separate the
-    /// groups; the first one is about the whole message.
+    /// Returns the groups of fields, each of which is about one recipient. Empty lines separate the
+    /// groups. The first group in the report is about the whole message and is left out.
     private static func recipients(_ body: ArraySlice<UInt8>) -> [Fields] {
         var lines = MessageLines(body)
         var groups: [Fields] = []
@@ -102,8 +105,8 @@ package struct DeliveryReport: Sendable, Equatable {
         fields.first { $0.name.elementsEqual(name.utf8) }?.value
     }
 
-    /// Returns the result for one recipient. `failed` is final even with a transient status
-    /// (4.x.x), because the mail system has given up.
+    /// Returns the result for one recipient. The action `failed` is final even if the status is
+    /// transient (4.x.x), because the mail system has given up.
     private static func action(_ fields: Fields) -> Action {
         guard let status = status(fields) else { return .other }
         switch String(decoding: ASCII.lower(value("action", fields) ?? []), as: UTF8.self) {
@@ -134,8 +137,8 @@ package struct DeliveryReport: Sendable, Equatable {
     }
 }
 
-/// A message or a part of one (RFC 5322, 2045): its header fields and its body. It can be made from
-/// any bytes, in linear time.
+/// A message or a part of one (RFC 5322, 2045): its header fields and its body. Any bytes can be
+/// read as a message, in linear time.
 package struct MessagePart: Sendable {
     /// The fields, with names in lower case and values unfolded and without surrounding spaces.
     package let fields: [(name: [UInt8], value: [UInt8])]
@@ -153,8 +156,8 @@ package struct MessagePart: Sendable {
         body = lines.rest
     }
 
-    /// Reads fields up to an empty line, which is consumed, or up to a line that is not a field,
-    /// which is not.
+    /// Reads fields up to an empty line or a line that is not a field. An empty line is consumed; a
+    /// line that is not a field is left in `lines`.
     static func fields(_ lines: inout MessageLines) -> [(name: [UInt8], value: [UInt8])] {
         var found: [(name: [UInt8], value: [UInt8])] = []
         while true {
@@ -175,7 +178,7 @@ package struct MessagePart: Sendable {
         }
     }
 
-    /// Returns the value of the first field with this name, which must be in lower case.
+    /// Returns the value of the first field with this name. `name` must be in lower case.
     package func first(_ name: String) -> [UInt8]? {
         fields.first { $0.name.elementsEqual(name.utf8) }?.value
     }
@@ -196,8 +199,8 @@ extension MessagePart {
         var name: String
         private var parameters: [(name: String, value: [UInt8])] = []
 
-        /// The value of a parameter, whose name must be in lower case. If a name occurs twice, the
-        /// first counts.
+        /// The value of a parameter. `name` must be in lower case. If a name occurs twice, the
+        /// first value counts.
         subscript(_ name: String) -> [UInt8]? { parameters.first { $0.name == name }?.value }
 
         init(_ bytes: [UInt8]) {

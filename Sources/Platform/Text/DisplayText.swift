@@ -1,5 +1,5 @@
-/// Checks and cleans texts that are shown among texts of other people, such as names in lists or in
-/// a mail's sender.
+/// Checks and cleans texts that are shown beside texts of other people, such as names in lists or
+/// the sender's name of a mail.
 package enum DisplayText {
     /// Whether a scalar can make text misleading: control characters, line and paragraph
     /// separators, characters that change the direction of text (UAX #9), and invisible tags.
@@ -35,8 +35,8 @@ package enum DisplayText {
                 || scalar.properties.generalCategory == .format)
     }
 
-    /// Returns the form in which names, labels and notes are stored: without invisible characters
-    /// at the ends and without soft hyphens, which only say where a line may be broken.
+    /// Returns the form in which names, labels and notes are stored. It has no invisible characters
+    /// at its ends and no soft hyphens, which only mark where a line may be broken.
     package static func named(_ text: String) -> String {
         guard text.utf8.contains(0xC2), text.unicodeScalars.contains("\u{AD}") else {
             return stripped(text)
@@ -45,9 +45,9 @@ package enum DisplayText {
             String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\u{AD}" })))
     }
 
-    /// Whether everything in a name, a label or a note can be seen. It may contain nothing
-    /// deceptive. Invisible characters are allowed only if they shape a character or an emoji beside
-    /// them.
+    /// Whether everything in a name, a label or a note can be seen. The text may contain nothing
+    /// deceptive. An invisible character is allowed only if it shapes a character or an emoji
+    /// beside it.
     package static func isName(_ text: String) -> Bool {
         if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return true }
         let scalars = Array(text.unicodeScalars)
@@ -62,7 +62,7 @@ package enum DisplayText {
             || scalars.contains { !isInvisible($0) && !$0.properties.isWhitespace }
     }
 
-    /// Makes a name from another system fit to show. Characters that a name may not contain are
+    /// Makes a name from another system fit for display. Characters that a name may not contain are
     /// removed or replaced by spaces.
     package static func shown(_ text: String) -> String {
         let name = named(text)
@@ -111,8 +111,8 @@ package enum DisplayText {
     }
 
     /// Returns the text without white space and format characters (Unicode's White_Space and Cf) at
-    /// its ends, where no one sees them. It works on scalars, because a Character may consist of a
-    /// visible scalar and an invisible one after it.
+    /// its ends, where no one sees them. It removes scalars and not Characters, because a Character
+    /// may consist of a visible scalar and an invisible one after it.
     package static func stripped(_ text: String) -> String {
         if let first = text.utf8.first, let last = text.utf8.last, isVisible(first), isVisible(last)
         {
@@ -130,8 +130,8 @@ package enum DisplayText {
         scalar.properties.isWhitespace || scalar.properties.generalCategory == .format
     }
 
-    /// Returns the text with deceptive scalars replaced by spaces. If it is longer than `limit`
-    /// scalars, it is cut and ends with an ellipsis.
+    /// Returns the text with deceptive scalars replaced by spaces. A text that is longer than
+    /// `limit` scalars is cut and ends with an ellipsis.
     package static func shortened(_ text: String, to limit: Int) -> String {
         let clean = cleaned(text)
         guard clean.unicodeScalars.count > limit else { return clean }
@@ -147,8 +147,8 @@ package enum DisplayText {
     }
 
     /// Returns a text from another system as one line. A deceptive scalar is replaced by its
-    /// number, such as `\u{1B}`, and bytes that are not UTF-8 by the replacement character. If it
-    /// is longer than `limit` scalars, it is cut and ends with an ellipsis.
+    /// number, such as `\u{1B}`, and bytes that are not UTF-8 by the replacement character. A
+    /// result that is longer than `limit` scalars is cut and ends with an ellipsis.
     package static func escaped(_ bytes: some Collection<UInt8>, to limit: Int) -> String {
         var shown = ""
         var count = 0

@@ -8,12 +8,12 @@ package enum DomainFault: Error, Sendable, Equatable {
     case singleLabel
     /// The text is an IP address and not a name.
     case address
-    /// The text contains an invisible character. It is refused, because UTS #46 would remove some
-    /// of them.
+    /// The text contains an invisible character. Such a text is refused, because UTS #46 would
+    /// silently remove some invisible characters.
     case hidden(Unicode.Scalar)
 }
 
-/// A host name in its A-label form (UTS #46). The form is ASCII only, so two names can be compared
+/// A host name in its A-label form (UTS #46). This form is ASCII only, so two names can be compared
 /// as strings.
 package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     /// The labels in lower-case ASCII, without a trailing dot; at most 253 bytes.
@@ -22,8 +22,8 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     package init(_ text: String, allowSingleLabel: Bool = false) throws(DomainFault) {
         if let hidden = DisplayText.hidden(in: text) { throw .hidden(hidden) }
         var input = text
-        // A trailing dot stands for the root. It may also be the full stop of another script, which
-        // the mapping turns into a dot.
+        // A trailing dot stands for the root. The text may also end with the full stop of another
+        // script, which the mapping turns into a dot.
         let dotted = input.utf8.last == UInt8(ascii: ".")
         if dotted { input = String(input.dropLast()) }
         guard var bytes = IDNA.ascii(input) else { throw .malformed }
@@ -43,8 +43,8 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { ascii }
 
-    /// Whether the name is a public suffix, such as `com`, `co.uk`, `github.io`, or any unknown
-    /// single label.
+    /// Whether the name is a public suffix, such as `com`, `co.uk` or `github.io`. Every unknown
+    /// single label counts as one.
     package var isPublicSuffix: Bool {
         PublicSuffixList.shared.map { psl_is_public_suffix($0, ascii) == 1 } ?? false
     }
@@ -58,20 +58,20 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The newest public suffix list on this machine, or else the one in the library. Once loaded, it
-/// is only read.
+/// The newest public suffix list on this machine, or the list in the library if there is none. Once
+/// loaded, the list is only read.
 private enum PublicSuffixList {
     nonisolated(unsafe) static let shared: OpaquePointer? = psl_latest(nil)
 }
 
-/// Converts names by UTS #46, non-transitional. The caller checks the labels for STD3. With its own
-/// flag for that, the library drops `/`, `_` or a space instead of refusing it, so `a/b.com` would
-/// become `ab.com`.
+/// Converts names by UTS #46, non-transitional. The caller checks the labels for STD3. The
+/// library's own STD3 flag is not used, because with it the library drops `/`, `_` or a space
+/// instead of refusing the name: `a/b.com` would become `ab.com`.
 enum IDNA {
     /// Returns the lower-case A-label form of a host name; `nil` if there is none. The labels are
     /// not checked.
     static func ascii(_ name: String) -> [UInt8]? {
-        // A zero byte would end the C string early, and what follows it would be ignored.
+        // A zero byte would end the C string early, and the text after it would be ignored.
         guard !name.utf8.contains(0), name.utf8.count <= 1024 else { return nil }
         var output: UnsafeMutablePointer<CChar>?
         let flags = IDN2_NONTRANSITIONAL.rawValue | IDN2_NFC_INPUT.rawValue
@@ -82,7 +82,7 @@ enum IDNA {
         return ASCII.lower(bytes(output))
     }
 
-    /// Returns the U-label form for display, or the name itself if it has none.
+    /// Returns the U-label form for display, or the name itself if it has no U-label form.
     static func unicode(_ name: String) -> String {
         var output: UnsafeMutablePointer<CChar>?
         guard idn2_to_unicode_8z8z(name, &output, 0) == IDN2_OK.rawValue, let output else {

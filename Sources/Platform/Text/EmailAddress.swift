@@ -1,5 +1,5 @@
 package enum EmailFault: Error, Sendable, Equatable {
-    /// There is not exactly one `@`, or nothing on one of its sides.
+    /// There is not exactly one `@`, or one side of it is empty.
     case noSingleAt
     /// The local part is not a dot-atom of ASCII (RFC 5322 section 3.2.3): it is quoted or not
     /// ASCII, or has misplaced dots.
@@ -9,8 +9,8 @@ package enum EmailFault: Error, Sendable, Equatable {
     /// The domain is invalid: an address literal, empty labels or forbidden characters.
     case badDomain
     case singleLabelDomain
-    /// The text contains an invisible character. It is refused, because UTS #46 would remove some
-    /// of them.
+    /// The text contains an invisible character. Such a text is refused, because UTS #46 would
+    /// silently remove some invisible characters.
     case hidden(Unicode.Scalar)
 
     /// How to correct the address. The text follows the name of the field.
@@ -27,12 +27,12 @@ package enum EmailFault: Error, Sendable, Equatable {
     }
 }
 
-/// An email address with the one key by which it is looked up. Tags and dots in the local part are
+/// An email address, and the key by which it is looked up. Tags and dots in the local part are
 /// kept, because only the mail provider knows what they mean.
 package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
     /// The address as given, but without invisible characters at its ends.
     package let original: String
-    /// The local part in lower case, `@`, and the domain as A-labels. It is ASCII only, so
+    /// The local part in lower case, `@`, and the domain as A-labels. The key is ASCII only, so
     /// comparing strings and comparing bytes give the same result here and in the database.
     package let key: String
     package let domain: DomainName

@@ -1,4 +1,4 @@
-/// Converts between bytes and hexadecimal, which is written in lower case.
+/// Converts between bytes and hexadecimal. Letters are written in lower case.
 package enum Hex {
     private static let alphabet = Array("0123456789abcdef".utf8)
 
@@ -43,7 +43,7 @@ package func hexDigit(_ byte: UInt8) -> UInt8? {
 package enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// Encodes in capital letters. Zero bits fill up the last one.
+    /// Encodes bytes in capital letters and digits. Zero bits fill up the last character.
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         var held = 0

@@ -1,7 +1,7 @@
 import Glibc
 
 /// An IPv4 or IPv6 address as bytes. An IPv4-mapped IPv6 address is stored as the IPv4 address. So
-/// a rule for an IPv4 address also applies if a dual-stack listener reports the mapped one.
+/// a rule for an IPv4 address also applies if a dual-stack listener reports the mapped address.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// The 4 or 16 bytes, in network byte order.
     package let bytes: [UInt8]
@@ -35,8 +35,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The network by which rate limits count: the IPv4 address itself, or the /64 network that one
-    /// IPv6 host has to itself.
+    /// The network by which rate limits count: an IPv4 address itself, or the /64 network of an
+    /// IPv6 address, which one host usually has to itself.
     package var network: IPAddress {
         guard bytes.count == 16 else { return self }
         return IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)) ?? self
@@ -54,8 +54,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
-    /// Whether the address is publicly routable. It is not if IANA's special-purpose registries
-    /// reserve its range, or if it is a transition form that contains an IPv4 address.
+    /// Whether the address is publicly routable. This excludes the ranges that IANA's
+    /// special-purpose registries reserve, and transition forms that contain an IPv4 address.
     package var isGlobal: Bool {
         if bytes.count == 4 { return !Self.reserved4.contains { $0.contains(self) } }
         return bytes[0] & 0xE0 == 0x20 && !Self.reserved6.contains { $0.contains(self) }
@@ -93,7 +93,8 @@ package struct IPRange: Hashable, Sendable, CustomStringConvertible {
         var prefix = width
         if parts.count == 2 {
             guard let number = ASCII.number(parts[1], digits: 3) else { return nil }
-            // In the IPv4-mapped form, the prefix length counts 96 bits that were dropped here.
+            // In the IPv4-mapped form, the prefix length also counts the first 96 bits, which are
+            // not stored.
             let mapped = width == 32 && first.contains(UInt8(ascii: ":"))
             prefix = mapped ? number - 96 : number
             guard (0...width).contains(prefix) else { return nil }

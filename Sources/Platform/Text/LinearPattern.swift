@@ -1,7 +1,7 @@
 /// A regular expression that is matched in time linear in the text. All possible matches are
-/// followed at once, without backtracking. It has literals, `.`, `[…]`, `\d \w \s` and their
-/// opposites, `( )`, `|`, `* + ?`, `{m}`, `{m,}`, `{m,n}`, `^` and `$`, and works on Unicode
-/// scalars.
+/// followed at once, without backtracking. A pattern may contain literals, `.`, `[…]`, `\d \w \s`
+/// and their opposites, `( )`, `|`, `* + ?`, `{m}`, `{m,}`, `{m,n}`, `^` and `$`. It is matched
+/// against Unicode scalars.
 package struct LinearPattern: Sendable {
     /// The most Unicode scalars in a pattern.
     package static let lengthLimit = 255
@@ -70,7 +70,7 @@ package struct LinearPattern: Sendable {
     }
 
     /// Adds to `threads` every step that can be reached from `start` without reading a scalar.
-    /// Returns true if one of them is the end of the pattern.
+    /// Returns true if one of these steps is the end of the pattern.
     private func follow(
         _ start: Int, _ threads: inout Threads, _ isFirst: Bool, _ isLast: Bool
     ) -> Bool {
@@ -89,7 +89,7 @@ package struct LinearPattern: Sendable {
         return false
     }
 
-    /// Compiles a node into steps. Returns false if there are too many.
+    /// Compiles a node and appends its steps. Returns false if the pattern has too many steps.
     private static func write(_ node: PatternNode, into steps: inout [Step]) -> Bool {
         guard steps.count < stepLimit else { return false }
         switch node {
@@ -136,7 +136,7 @@ package struct LinearPattern: Sendable {
     }
 }
 
-/// A set of scalars: those in these ranges or, if inverted, all others.
+/// A set of scalars: the scalars in `ranges` or, if `isOpposite`, all others.
 struct ScalarSet: Sendable {
     var ranges: [ClosedRange<UInt32>] = []
     var isOpposite = false

@@ -1,8 +1,8 @@
-/// A web origin (RFC 6454) as it is stored. The operator's text is normalised to the form that
-/// browsers send, and the origin of a request is compared with it byte by byte. The form is ASCII
-/// only, so strings can be compared.
+/// A web origin (RFC 6454) as it is stored. An operator's text is normalised to the form that
+/// browsers send. The origin of a request is compared with that form byte by byte. The form is
+/// ASCII only, so strings can be compared.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
-    /// Whether the origin matches a single text or any label below a domain.
+    /// Whether the origin matches only a single text, or matches any label below a domain.
     package enum Kind: String, Sendable {
         case exact
         /// Matches exactly one label below a domain, with https only.
@@ -41,8 +41,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { canonical }
 
-    /// Whether requests from this origin may carry cookies. Never for a wildcard or an app's
-    /// scheme, nor for plain http unless the host is this machine.
+    /// Whether requests from this origin may carry cookies. This is so for an exact origin with
+    /// https, and for plain http on this machine.
     package var mayCarryCredentials: Bool {
         guard kind == .exact else { return false }
         return scheme == "https"
@@ -51,7 +51,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// The domain of a wildcard, which the tenant must own; `nil` for any other origin.
     package var wildcardBase: DomainName? {
-        // The parser has checked that a wildcard's host is a domain name, so this never fails.
+        // The parser has checked that the host of a wildcard is a domain name, so making the name
+        // does not fail.
         kind == .wildcard ? try? DomainName(host) : nil
     }
 
@@ -76,8 +77,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
 
-    /// Whether a request's `Origin` is this one or, for a wildcard, one label below its domain.
-    /// Case and a trailing slash are not ignored, because browsers always send the same form.
+    /// Whether a request's `Origin` is this origin or, for a wildcard, has one label below its
+    /// domain. Case and a trailing slash matter, because browsers always send the same form.
     package func matches(_ request: [UInt8]) -> Bool {
         switch kind {
         case .exact: return request.elementsEqual(canonical.utf8)
@@ -91,8 +92,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether a request's `Origin` is that of a development server: `http://`, a loopback name and
-    /// an explicit port.
+    /// Whether a request's `Origin` belongs to a development server: it has `http://`, a loopback
+    /// name and an explicit port.
     package static func isLoopbackDevelopment(_ request: [UInt8]) -> Bool {
         for host in ["http://localhost:", "http://127.0.0.1:", "http://[::1]:"] {
             guard request.starts(with: host.utf8) else { continue }
@@ -105,8 +106,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Parses an operator's text as an origin. Other spellings of an origin are accepted, other kinds
-/// of URL are not.
+/// Parses an operator's text as an origin. It accepts other spellings of an origin, but refuses
+/// URLs with a path, a query or a user.
 struct OriginParser {
     private let bytes: [UInt8]
     private(set) var scheme = ""
@@ -191,8 +192,8 @@ struct OriginParser {
             name = name.dropFirst(2)
         }
         guard !name.contains(UInt8(ascii: "*")) else { throw .wildcardMisplaced }
-        // Browsers keep a trailing dot in the origin, so without the dot it would be a different
-        // origin.
+        // Browsers keep a trailing dot in the origin. Dropping the dot would make a different
+        // origin, so the text is refused.
         guard name.last != UInt8(ascii: "."),
             let text = String(validating: name, as: UTF8.self)
         else { throw .badHost }
@@ -209,8 +210,8 @@ struct OriginParser {
         do throws(DomainFault) {
             domain = try DomainName(text, allowSingleLabel: !isWildcard)
         } catch {
-            // A domain name has no underscore, but browsers accept such hosts in URLs and send them
-            // as origins.
+            // A domain name has no underscore, but browsers accept hosts with underscores in URLs
+            // and send them as origins.
             if text.utf8.contains(UInt8(ascii: "_")), text.utf8.allSatisfy({ $0 < 0x80 }) {
                 return try underscored(text)
             }
@@ -252,8 +253,8 @@ struct OriginParser {
         return "::ffff:" + words.joined(separator: ":")
     }
 
-    /// Parses the host in an app's scheme. It is an id or a name of the framework and is never
-    /// resolved.
+    /// Parses the host in an app's scheme. The host is an id, or a name that the framework gives,
+    /// and is never resolved.
     private mutating func parseCustomHost(_ name: ArraySlice<UInt8>) throws(OriginFault) {
         guard !name.contains(UInt8(ascii: "*")) else { throw .wildcardMisplaced }
         let lower = ASCII.lower(name)
@@ -287,7 +288,7 @@ struct OriginParser {
     }
 }
 
-/// Why an operator's text is not an origin that can be listed.
+/// Why an operator's text cannot be stored as an origin.
 package enum OriginFault: String, Error, Sendable, Equatable {
     case empty
     case whitespaceOrControl

@@ -1,5 +1,5 @@
-/// Domains where anyone can get a mailbox. No such list is complete. It prevents common mistakes;
-/// for all other domains, the proof that a tenant owns the domain protects.
+/// Domains where anyone can get a mailbox. The list is not complete and only prevents common
+/// mistakes. For all other domains, the protection is the proof that a tenant owns the domain.
 enum PublicMailDomains {
     static let all: Set<String> = [
         "10minutemail.com", "126.com", "139.com", "163.com", "21cn.com", "abv.bg", "addy.io",

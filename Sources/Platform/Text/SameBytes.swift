@@ -1,7 +1,7 @@
 import Glibc
 
 /// Whether two texts have the same UTF-8 bytes. Swift's own `==` follows Unicode's canonical
-/// equivalence and would treat texts as equal that the database keeps apart.
+/// equivalence, so it treats some texts as equal that the database keeps apart.
 package func sameBytes(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     var (left, right) = (left, right)

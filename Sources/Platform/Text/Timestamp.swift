@@ -2,12 +2,12 @@ import Glibc
 
 /// A time in UTC with microseconds. In JSON it is written in RFC 3339 with milliseconds.
 package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// Microseconds since 1970-01-01 UTC; negative before.
+    /// Microseconds since 1970-01-01 UTC; negative for earlier times.
     package var microseconds: Int64
 
     package init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// Returns the time of the machine's clock. Only the main program calls this; other code is
+    /// Returns the time of the machine's clock. Only the main program calls this; all other code is
     /// given a clock.
     package static func systemClock() -> Timestamp {
         var now = timespec()
@@ -31,7 +31,8 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         }
     }
 
-    /// Writes the 24 bytes of `description`. A year outside 0–9999 becomes the nearest of these.
+    /// Writes the 24 bytes of `description`. A year outside 0–9999 is written as the nearest year
+    /// in this range.
     package func write(into out: UnsafeMutableBufferPointer<UInt8>) {
         let (date, millis) = civil()
         precondition(out.count >= 24)
@@ -62,8 +63,8 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         out[23] = 0x5A
     }
 
-    /// Returns the Gregorian date, by H. Hinnant's algorithm with eras of 400 years, and the
-    /// milliseconds of the day.
+    /// Returns the Gregorian date and the milliseconds of the day. The date comes from H. Hinnant's
+    /// algorithm, which counts in eras of 400 years.
     private func civil() -> (date: (year: Int64, month: Int64, day: Int64), millis: Int64) {
         let dayLength: Int64 = 86_400_000_000
         let days =
@@ -86,8 +87,8 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         )
     }
 
-    /// Reads RFC 3339 with any offset and any number of fractional digits, of which the first six
-    /// count; `nil` for anything else.
+    /// Reads a time in the form of RFC 3339, with any offset. There may be any number of fractional
+    /// digits, but only the first six count. Returns `nil` for any other text.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20 else { return nil }

@@ -8,7 +8,8 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.low = low
     }
 
-    /// Returns a random id (version 4). It is used for objects. A mobile client checks the version.
+    /// Returns a random id (version 4), the kind of id that objects get. A mobile client checks
+    /// that an id has this version.
     package static func random() -> UUID {
         var generator = SystemRandomNumberGenerator()
         return UUID(
@@ -19,8 +20,8 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Whether the id has the form of version 4, as `random` makes it.
     package var isRandom: Bool { high & 0xF000 == 0x4000 && low >> 62 == 0b10 }
 
-    /// Returns an id that is ordered by time (version 7). It is used for records that are only
-    /// appended, such as audit events and decisions.
+    /// Returns an id that is ordered by time (version 7). Records that are only appended, such as
+    /// audit events and decisions, get such ids.
     package static func ordered(at time: Timestamp) -> UUID {
         var generator = SystemRandomNumberGenerator()
         let milliseconds = UInt64(max(0, time.microseconds / 1000))
@@ -29,7 +30,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
             low: (generator.next() >> 2) | 0x8000_0000_0000_0000)
     }
 
-    /// Reads the form of 36 characters, in either case; `nil` for anything else.
+    /// Reads an id of 36 characters, in upper or lower case; `nil` for any other text.
     package init?(_ text: some StringProtocol) {
         var value: (UInt64, UInt64) = (0, 0)
         var digits = 0
@@ -70,7 +71,8 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         buffer[23] = UInt8(ascii: "-")
     }
 
-    /// Stores eight hexadecimal digits, with each half of them at an offset of its own.
+    /// Stores eight hexadecimal digits: the first four at the offset `first`, the last four at the
+    /// offset `second`.
     @inline(__always)
     private static func store(
         _ digits: UInt64, _ out: UnsafeMutableRawBufferPointer, _ first: Int, _ second: Int
@@ -80,8 +82,8 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         out.storeBytes(of: halves.1.bigEndian, toByteOffset: second, as: UInt32.self)
     }
 
-    /// Returns the lowest eight hexadecimal digits of a word as one ASCII byte each. It first gives
-    /// each digit a byte of its own, and then turns all of them into ASCII at once.
+    /// Returns the lowest eight hexadecimal digits of a word as one ASCII byte each. First each
+    /// digit gets a byte of its own; then all bytes are turned into ASCII at once.
     @inline(__always)
     private static func digits(_ word: UInt64) -> UInt64 {
         var spread = word & 0xFFFF_FFFF

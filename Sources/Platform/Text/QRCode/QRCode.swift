@@ -1,5 +1,5 @@
-/// A QR code (ISO/IEC 18004) that encodes bytes at error correction level M. The drawing includes
-/// the quiet zone around it.
+/// A QR code (ISO/IEC 18004) that encodes bytes at error correction level M. The SVG picture also
+/// has the light border that the standard requires around the code.
 package struct QRCode: Sendable, Equatable {
     /// The number of modules on each side.
     package let size: Int
@@ -9,7 +9,7 @@ package struct QRCode: Sendable, Equatable {
     private(set) var isFunction: [Bool]
     let version: QRVersion
 
-    /// Encodes bytes; `nil` if there are more than the largest version has room for.
+    /// Encodes bytes; `nil` if there are more bytes than the largest version has room for.
     package init?(_ bytes: [UInt8]) {
         guard let version = QRVersion(holding: bytes.count) else { return nil }
         self.version = version
@@ -31,8 +31,8 @@ package struct QRCode: Sendable, Equatable {
 
     mutating func flip(_ index: Int) { dark[index].toggle() }
 
-    /// Places the codewords by section 7.7.3: in pairs of columns from the right, alternately
-    /// upwards and downwards, without the column of the timing pattern.
+    /// Places the codewords as section 7.7.3 prescribes: in pairs of columns from the right,
+    /// alternately upwards and downwards, skipping the column of the timing pattern.
     private mutating func drawData(_ codewords: [UInt8]) {
         var bit = 0
         var isUpward = true
@@ -75,7 +75,8 @@ package struct QRCode: Sendable, Equatable {
 struct QRVersion: Equatable {
     let number: Int
 
-    /// For each version, the error correction codewords in each block; then the number of blocks.
+    /// The number of error correction codewords in each block, by version. `blockCounts` has the
+    /// number of blocks, by version.
     private static let corrections = [
         10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26, 26, 28, 28,
         28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -119,7 +120,7 @@ struct QRVersion: Equatable {
         return modules / 8
     }
 
-    /// The rows, which are also the columns, of the centres of the alignment patterns.
+    /// The rows in which alignment patterns have their centres. The columns are the same.
     var alignments: [Int] {
         guard number > 1 else { return [] }
         let count = number / 7 + 2
@@ -154,7 +155,7 @@ struct QRVersion: Equatable {
         return interleaved(data)
     }
 
-    /// Interleaves the blocks. The last ones are one codeword longer than the others.
+    /// Interleaves the blocks. The last blocks may be one codeword longer than the others.
     private func interleaved(_ data: [UInt8]) -> [UInt8] {
         let short = room / blocks
         let shortCount = blocks - room % blocks
@@ -255,7 +256,8 @@ extension QRCode {
         }
     }
 
-    /// Draws both copies of the format (level M is 00), and the module that is always dark.
+    /// Draws both copies of the format information, where 00 stands for level M, and the module
+    /// that is always dark.
     mutating func drawFormat(mask: Int) {
         var rest = mask
         for _ in 0..<10 { rest = rest << 1 ^ (rest >> 9) * 0x537 }
@@ -286,8 +288,8 @@ extension QRCode {
     }
 }
 
-/// Chooses the mask (ISO/IEC 18004 section 7.8): the one with the fewest features that could
-/// confuse a reader.
+/// Chooses the mask (ISO/IEC 18004 section 7.8): the mask that gives the fewest features that could
+/// confuse a reader of the code.
 extension QRCode {
     mutating func mask() {
         var best = self
@@ -332,8 +334,8 @@ extension QRCode {
         return sum
     }
 
-    /// Returns the penalty of a row or column: for runs of five or more modules of one colour, and
-    /// for what looks like a finder beside four light modules.
+    /// Returns the penalty of a row or column. Runs of five or more modules of one colour count,
+    /// and so does whatever looks like a finder pattern beside four light modules.
     private static func linePenalty(_ line: [Bool]) -> Int {
         var sum = 0
         var run = 0
@@ -365,7 +367,8 @@ extension QRCode {
         return sum
     }
 
-    /// The penalty for each step of 5 percent by which the share of dark modules differs from half.
+    /// The penalty for an unequal number of dark and light modules: 10 for each full 5 percent by
+    /// which the share of dark modules differs from half.
     private var balancePenalty: Int {
         let share = dark.count { $0 } * 20
         let away = abs(share - dark.count * 10)
