@@ -8,8 +8,9 @@ import Runtime
 import Storage
 import Text
 
-/// Administration without a running server: creates the first owner or a key with the database's
-/// credentials. It applies the service's own rules and writes the same audit rows.
+/// Commands for administration that need no running server, such as creating the first owner or an
+/// API key. They use the database's credentials, apply the service's own rules and write the same
+/// audit rows.
 struct AdministrationCommand {
     struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -47,7 +48,7 @@ struct AdministrationCommand {
         return 0
     }
 
-    /// Creates a link with which an operator can set a new password, for a server that sends no
+    /// Shows a link with which an operator can set a new password. It is for a server that sends no
     /// mail.
     func resetOperator(_ call: Invocation) throws -> Int32 {
         let base = settings.publicURL ?? "http://\(settings.listen.text)"
@@ -128,18 +129,19 @@ struct AdministrationCommand {
         requestID: "", ip: nil)
 }
 
-/// Runs one command on the service without its sockets, with the database's credentials.
+/// Runs one command with the service's own code, but without its sockets. It uses the database's
+/// credentials.
 struct OfflineService {
     struct Unready: Error, CustomStringConvertible {
         var description: String
     }
 
     var settings: Settings
-    /// The caller that every request of the command counts as coming from.
+    /// The service treats every request of the command as a request of this caller.
     var principal: CallerPrincipal
     /// The time limit of a database statement in milliseconds; 0 for no limit.
     var statementTimeout = 2500
-    /// Whether the secret key must match the database. False only for the command that repairs a
+    /// Whether the secret key must match the database. It need not for the command that repairs a
     /// mismatch.
     var needsSecrets = true
 

@@ -5,31 +5,31 @@ import JSON
 import Postgres
 import Runtime
 
-/// `gatehouse backup drill`: shows that a dump can be restored, by restoring it into a separate
-/// database. The real database is only read.
+/// `gatehouse backup drill`: restores a dump into a separate database to show that it can be
+/// restored. The real database is only read.
 struct BackupDrill {
     struct Refused: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// Database settings by which all statements see one snapshot, and the same row always has the
-    /// same text.
+    /// Database settings with which all statements of a transaction see one snapshot, and equal
+    /// rows always have equal texts.
     static let steady: [(StaticString, String)] = [
         ("transaction_isolation", "repeatable read"), ("transaction_read_only", "on"),
         ("DateStyle", "ISO"), ("IntervalStyle", "postgres"), ("bytea_output", "hex"),
     ]
 
     var settings: Settings
-    /// The path of a dump in pg_restore's format; if `nil`, a new dump is made, and each of its
-    /// rows is compared after the restore.
+    /// The path of a dump in pg_restore's format. If it is `nil`, the drill makes a dump, and
+    /// checks after the restore that each table has the rows that were dumped.
     var dump: String?
     /// Whether the restored database is kept at the end.
     var keeps = false
     /// A function that is called with each finding as soon as it is known.
     var report: (Finding) -> Void
 
-    /// Runs the drill and reports each step and finding. Throws only if something prevents the
-    /// drill from starting.
+    /// Runs the drill and reports each step and finding. Throws only if
+    /// GATEHOUSE_DRILL_DATABASE_URL is not set; all other errors are reported as findings.
     func run() throws {
         guard let server = settings.drillDatabaseURL else {
             throw Command.Missing(name: "GATEHOUSE_DRILL_DATABASE_URL")
@@ -76,7 +76,7 @@ struct BackupDrill {
     // MARK: the dump and its restore
 
     /// Restores a dump and calls `body` while the restored database exists. `body` gets the
-    /// contents of the dump, or nil if the dump was not made here.
+    /// contents of the dump, or `nil` if the drill did not make the dump itself.
     private func restored(
         into scratch: ScratchDatabase, on loop: EventLoop,
         _ body: ([String: TableContents]?) throws -> Void
@@ -98,7 +98,7 @@ struct BackupDrill {
             try restore(path, scratch)
             try body(contents)
         } catch {
-            // Throw the first error; if the database is left behind, the next drill names it.
+            // Throw the first error. If the database cannot be dropped, the next drill reports it.
             if !keeps { try? scratch.drop() }
             throw error
         }
@@ -189,7 +189,8 @@ struct BackupDrill {
                 name: name, result: .failed, detail: differences.joined(separator: "; "))
     }
 
-    /// Verifies the key in the restored database as the service would, and returns the finding.
+    /// Verifies an API key as the service would, but against the restored database, and returns the
+    /// finding.
     private func verified(_ key: Secret, _ scratch: ScratchDatabase) -> Finding {
         var restored = settings
         restored.databaseURL = Secret(Array(scratch.conninfo(as: "gatehouse_app").utf8))
@@ -222,8 +223,8 @@ struct BackupDrill {
         if let fault = Conninfo.fault(conninfo) { throw Refused(description: "\(name): \(fault)") }
     }
 
-    /// Runs a step and reports its result and its duration. SIGINT and SIGTERM take effect when the
-    /// step ends.
+    /// Runs a step and reports its result and its duration. After SIGINT or SIGTERM, the drill
+    /// stops when the step ends.
     private func step(_ name: String, _ body: () throws -> String) throws {
         let start = ContinuousClock.now
         let detail = try body()
@@ -252,7 +253,7 @@ struct BackupDrill {
     }
 }
 
-/// The database that is dumped, seen in one snapshot, so that the dump and the count of its rows
+/// The database that is dumped. The dump and the count of its rows see the same snapshot, so they
 /// agree.
 struct DumpSource: Sendable {
     let conninfo: String
@@ -304,8 +305,7 @@ struct DumpSource: Sendable {
     }
 }
 
-/// The temporary database into which a dump is restored. It is on a server where the login is a
-/// superuser.
+/// The temporary database into which a dump is restored. The login is a superuser of its server.
 struct ScratchDatabase: Sendable {
     static let name = "gatehouse_drill"
 
@@ -315,8 +315,8 @@ struct ScratchDatabase: Sendable {
     /// The superuser's connection string for the temporary database.
     private var conninfo: String { Conninfo.adding(server, "dbname", Self.name) }
 
-    /// Returns a connection string with the superuser's login that acts as one of Gatehouse's
-    /// roles, so that the role's password is not needed.
+    /// Returns a connection string that logs in as the superuser and then acts as one of
+    /// Gatehouse's roles, so that the role's password is not needed.
     func conninfo(as role: String) -> String {
         Conninfo.adding(conninfo, "options", "-c role=\(role)")
     }
@@ -374,7 +374,7 @@ struct ScratchDatabase: Sendable {
         _ = try restore.run()
     }
 
-    /// Makes statistics for the planner, which a restored database lacks.
+    /// Makes the planner's statistics, because a restored database has none.
     func analyze() throws { try run("ANALYZE", conninfo) }
 
     func contents(on loop: EventLoop) async throws -> [String: TableContents] {
@@ -400,7 +400,8 @@ struct ScratchDatabase: Sendable {
 /// A summary of a table's contents that is enough to see whether two databases have the same rows.
 struct TableContents: Equatable, Sendable {
     var rows: Int
-    /// A checksum of all rows in any order; equal rows give an equal checksum on any server.
+    /// A checksum of all rows that does not depend on their order. Equal rows give an equal
+    /// checksum on any server.
     var digest: String
 
     /// Returns the contents of every table in the schema `public`, by name.
@@ -426,8 +427,8 @@ struct TableContents: Equatable, Sendable {
         return contents
     }
 
-    /// Returns how the restored contents differ from the dumped ones, one sentence for each table;
-    /// empty if they do not.
+    /// Returns how the restored contents differ from the dumped contents, one sentence for each
+    /// table; empty if nothing differs.
     static func differences(
         _ dumped: [String: TableContents], _ restored: [String: TableContents]
     ) -> [String] {

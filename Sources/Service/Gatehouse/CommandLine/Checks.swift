@@ -33,8 +33,8 @@ struct Checks: Sendable {
         return findings
     }
 
-    /// Returns a failure if no usable secret key is set. Whether the key fits the database is
-    /// checked elsewhere.
+    /// Returns a failure if no usable secret key is set. `SecretChecks` compares the key with the
+    /// database.
     private func secret() -> Finding? {
         do {
             _ = try settings.secrets()
@@ -116,7 +116,7 @@ struct Checks: Sendable {
         return reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
     }
 
-    /// Warns if a port of the settings is in use, unless the server with these settings is running.
+    /// Warns if a port of the settings is in use, except by a running server with these settings.
     private func ports() -> [Finding] {
         do {
             try ListenFault.check(settings)
@@ -127,8 +127,8 @@ struct Checks: Sendable {
         return []
     }
 
-    /// Checks GATEHOUSE_PUBLIC_URL. Without it, or with one that no request matches, every host but
-    /// this machine's is answered 421.
+    /// Checks GATEHOUSE_PUBLIC_URL. If it is not set, or is not the address that clients use,
+    /// requests for any host but this machine's own names are answered with 421.
     private func publicNames() -> [Finding] {
         guard let url = settings.publicURL else {
             let names = PublicAddress.loopbackNames
@@ -232,8 +232,8 @@ enum Reach {
     }
 
     /// Returns the socket of a connection to the first of the host's addresses that accepts one;
-    /// the caller closes it. Connecting takes at most five seconds, and so does each wait for an
-    /// answer.
+    /// the caller closes the socket. Connecting to an address takes at most five seconds, and so
+    /// does each wait for an answer.
     static func connection(_ host: String, _ port: UInt16) -> Int32? {
         withAddresses(host, port) { first in
             var entry = first

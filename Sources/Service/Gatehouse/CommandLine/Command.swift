@@ -59,8 +59,8 @@ package enum Command {
     }
 }
 
-/// Returns the full text of an error. The person who runs the command may see it, since they can
-/// read the database anyway.
+/// Returns the full text of an error. The person who runs the command may see it, because that
+/// person can read the database anyway.
 func inFull(_ error: any Error) -> String { (error as? PostgresError)?.inFull ?? "\(error)" }
 
 func say(_ text: String) { emit(text, to: 1) }
@@ -79,8 +79,8 @@ private func emit(_ text: String, to descriptor: Int32) {
     }
 }
 
-/// Runs async work on an event loop and blocks the calling thread until it ends. Must not be called
-/// on a loop's own thread.
+/// Runs async work on an event loop and blocks the calling thread until the work ends. Do not call
+/// it on the thread of a loop.
 func waitFor<Value: Sendable>(
     on loop: EventLoop, _ work: @escaping @Sendable () async throws -> Value
 ) throws -> Value {

@@ -1,7 +1,7 @@
 import Runtime
 
-/// The declaration of one command. Help, manual page, completions and parser all read it, so all of
-/// them know every option.
+/// The declaration of one command. The help, the manual page, the completions and the parser all
+/// read it, so each of them knows every option.
 struct CommandDeclaration: Sendable {
     /// The command's name: one word, or two as in `key issue`.
     var name: String
@@ -11,7 +11,7 @@ struct CommandDeclaration: Sendable {
     var options: [OptionDeclaration] = []
     var run: @Sendable (Invocation) throws -> Int32
 
-    /// The command's own options and those that every command takes.
+    /// The command's own options and the options that every command takes.
     var allOptions: [OptionDeclaration] { options + [.help] }
 }
 
@@ -31,7 +31,7 @@ struct OptionDeclaration: Sendable {
         name: "output", short: "o", value: "FORMAT", choices: ["text", "json"],
         summary: "Write text (the default) or json.")
 
-    /// The option as help writes it: `-o, --output FORMAT`.
+    /// The option as the help shows it: `-o, --output FORMAT`.
     var spelling: String {
         (short.map { "-\($0), " } ?? "") + "--\(name)" + (value.map { " \($0)" } ?? "")
     }
@@ -100,9 +100,9 @@ struct CommandParser {
         return nil
     }
 
-    /// Returns the help that the words ask for if they name only a group of commands, as in
-    /// `operator --help`. Throws if they lack a second word, as `key` alone does. Returns nil if
-    /// they name no group.
+    /// If the words name only a group of commands, returns the help that they ask for, as in
+    /// `operator --help`. Throws if the second word is missing, as in `key` alone. Returns `nil` if
+    /// the words name no group.
     private func helpOfGroup(_ words: [String]) throws(UsageFault) -> Parsed? {
         let members = commands.filter { $0.name.hasPrefix(words[0] + " ") }
         guard !members.isEmpty, words.count == 1 || words[1].hasPrefix("-") else { return nil }
@@ -158,7 +158,7 @@ struct CommandParser {
         return value
     }
 
-    /// Returns the name most similar to what was typed; `nil` if none is similar enough.
+    /// Returns the name most similar to the typed word; `nil` if none is similar enough.
     static func nearest(_ word: String, _ names: [String]) -> String? {
         let ranked = names.map { (distance: EditDistance.between(word, $0), name: $0) }
         let best = ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }
@@ -342,14 +342,14 @@ struct CommandHelp {
         text + String(repeating: " ", count: max(0, width - text.utf8.count))
     }
 
-    /// Returns the text without quotes and colons, for use in single quotes of a shell; zsh would
-    /// take a colon for a separator.
+    /// Returns the text without single quotes and colons, for use in single quotes of a shell. zsh
+    /// would take a colon for a separator.
     private static func quoted(_ text: String) -> String {
         String(text.compactMap { $0 == "'" || $0 == ":" ? nil : $0 })
     }
 
-    /// Returns the text escaped for troff, which takes a line that begins with a dot or a quote for
-    /// a request.
+    /// Returns the text escaped for troff. troff takes a line that begins with a dot or a single
+    /// quote for a request.
     private static func roff(_ text: String) -> String {
         var escaped = ""
         var isLineStart = true

@@ -14,7 +14,7 @@ struct DatabaseChecks: Sendable {
     /// The folder of this program's migrations.
     var migrations: String
     var secrets: SecretKeys?
-    /// The check of the number of connections; `nil` to skip it, as before a start.
+    /// The check of the number of connections; `nil` to skip it, for example before a start.
     var connections: ConnectionCheck?
     /// The check of the standby; `nil` if none is set.
     var standby: StandbyCheck?
@@ -24,8 +24,8 @@ struct DatabaseChecks: Sendable {
     /// The public URL with whose host passkeys are compared; `nil` to skip that check.
     var publicURL: String?
 
-    /// Returns a failure that names a role that cannot connect, and why; `nil` if both can. Both
-    /// are tried at the same time, each on its own thread.
+    /// Returns a failure if one of the two roles cannot connect; it names the role and the reason.
+    /// Returns `nil` if both can connect. Both are tried at the same time, each on its own thread.
     func unreachable() async -> Finding? {
         let threads = WorkerPool(threads: 2, queueLimit: 2)
         async let first = threads.run { Conninfo.fault(app) }
@@ -43,7 +43,8 @@ struct DatabaseChecks: Sendable {
     private static let patience: Int64 = 3_000_000_000
 
     /// Returns what prevents `serve` from starting: an old schema, a wrong role, or a connection
-    /// that passes on no notifications, so that replicas would not hear of revocations.
+    /// that delivers no notifications. Without notifications, replicas would not learn of
+    /// revocations.
     func blockers(on loop: EventLoop) async -> [Finding] {
         let app = client(app, loop)
         let platform = client(platform, loop)
@@ -74,8 +75,8 @@ struct DatabaseChecks: Sendable {
         return await [first, second]
     }
 
-    /// Returns the fault with a hint at its likely cause: a pooler that shares one server
-    /// connection among several clients.
+    /// Returns the fault with a hint at its likely cause, a pooler that lets several clients share
+    /// one server connection.
     static func lentOut(_ fault: String, _ setting: String) -> String {
         "\(fault); is there a pooler in transaction mode? Use a direct URL for \(setting)"
     }
@@ -172,7 +173,7 @@ struct DatabaseChecks: Sendable {
     }
 
     /// Compares this machine's clock with PostgreSQL's. A running server corrects for the
-    /// difference; other programs here do not.
+    /// difference, but other programs on this machine do not.
     private static func clock(_ app: Postgres) async throws -> (Finding.Result, String) {
         let before = Timestamp.systemClock()
         guard
@@ -194,8 +195,8 @@ struct DatabaseChecks: Sendable {
         )
     }
 
-    /// Checks that the passkeys fit the public name. A passkey works only at its domain and below,
-    /// so a new public name can make all of them useless.
+    /// Checks that the passkeys fit the public name. A passkey works only at its own domain and the
+    /// domains below it, so a new public name can make all passkeys useless.
     private func passkeys(_ database: Database) async throws -> (Finding.Result, String) {
         let lost = try await database.passkeysLost()
         if lost.isEmpty { return (.ok, "each one is good at this server's public name") }
@@ -209,8 +210,8 @@ struct DatabaseChecks: Sendable {
         return (.warning, "not good at this server's public name: \(counts)\(people)")
     }
 
-    /// Runs one check and returns its result as a finding; an error is a failure. `setting` names
-    /// the setting of the connection.
+    /// Runs one check and returns its result as a finding; an error becomes a failure. `setting` is
+    /// the name of the setting that has the connection's URL.
     private func finding(
         _ name: String, _ setting: String = appSetting,
         _ body: () async throws -> (Finding.Result, String)
@@ -310,8 +311,8 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(name) reads across tenants and writes nothing")
     }
 
-    /// Checks that every tenant has audit entries. If one has none, the database may come from a
-    /// dump that was made under row-level security and so contains empty tables.
+    /// Checks that every tenant has audit entries. If a tenant has none, the database may come from
+    /// a dump that was made under row-level security and so contains empty tables.
     private func rows(_ platform: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await platform.read(
             """
@@ -382,9 +383,9 @@ struct ConnectionCheck: Sendable {
             replicas: try row.get(3, as: Int.self))
     }
 
-    /// Returns the result. `room` is the number of connections that PostgreSQL allows to roles
-    /// without superuser rights, `used` how many of them are in use, and `replicas` the number of
-    /// running processes.
+    /// Returns the result of the check. `room` is how many connections PostgreSQL allows to roles
+    /// without superuser rights, `used` is how many of them are in use, and `replicas` is how many
+    /// processes run.
     func verdict(room: Int, used: Int, replicas: Int) -> (Finding.Result, String) {
         let sentence =
             "this process opens \(limit) at most, PostgreSQL takes \(room), of which \(used) are in use"
@@ -409,9 +410,10 @@ struct ConnectionCheck: Sendable {
 /// Whether the database has the migrations of this program.
 enum SchemaState: Equatable {
     case none
-    /// Some files were not applied; these are their names.
+    /// Some migrations were not applied. The associated value has the names of their files.
     case missing([String])
-    /// The database has files that this program does not know; this is the last of them.
+    /// The database has migrations that this program does not know. The associated value is the
+    /// name of the last one.
     case newer(String)
     case current(files: Int, last: String)
 

@@ -30,7 +30,7 @@ struct DevelopmentCommand {
         let configuration = try configuration(cluster, SecretKeys(Array(secret.utf8)))
         let controlLoop = EventLoop(index: -1)
         controlLoop.start()
-        // If the settings name a key or an owner, that is created instead of the demonstration's
+        // If the settings name a key or an owner, create these instead of the demonstration's
         // owner.
         let isNamed = settings.setupAPIKey != nil || settings.setupOwnerEmail != nil
         let first = FirstStart(
@@ -51,7 +51,7 @@ struct DevelopmentCommand {
         try waitFor(on: controlLoop) { await service.stop() }
     }
 
-    /// Applies the migrations and returns the configuration of the service on this cluster.
+    /// Applies the migrations and returns the configuration for a service that uses this cluster.
     private func configuration(
         _ cluster: PrivateCluster, _ secrets: SecretKeys
     ) throws -> ServiceConfiguration {
@@ -94,8 +94,8 @@ struct DevelopmentCommand {
 }
 
 extension Settings {
-    /// Returns the settings. If they name no database, they get the database, key and address of a
-    /// running `gatehouse dev` whose data is in GATEHOUSE_DATA_DIR.
+    /// Returns these settings. If they name no database, the result has the database, key and
+    /// address of the `gatehouse dev` that is running with its data in GATEHOUSE_DATA_DIR.
     func orOfDevelopment() -> Settings {
         guard databaseURL == nil, let running = DataDirectory.running(in: dataDirectory) else {
             return self

@@ -5,8 +5,8 @@ import Runtime
 import Storage
 import Synchronization
 
-/// `gatehouse secrets rotate` (changes to a new secret key) and `gatehouse secrets forget` (goes on
-/// without a lost one).
+/// `gatehouse secrets rotate`, which changes to a new secret key, and `gatehouse secrets forget`,
+/// which continues without a lost key.
 struct SecretsCommand: Sendable {
     struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -17,11 +17,11 @@ struct SecretsCommand: Sendable {
     /// Seconds after which no request uses the previous key any more: twice the longest deadline of
     /// an ordinary request.
     static let grace: UInt32 = 10
-    /// How many times, once a second, replicas are asked whether they use the new key.
+    /// How many times the replicas are asked, once a second, whether they use the new key.
     static let questions = 30
 
-    /// Re-encrypts everything from the previous key to the current one. If it fails, it can be run
-    /// again.
+    /// Replaces the previous key by the current one in everything that depends on it. If a run
+    /// fails, the command can be run again.
     func rotate() throws -> Int32 {
         guard settings.previousSecretKey != nil else { throw SecretKeyFault.noPrevious }
         let terminal = terminal
@@ -112,7 +112,7 @@ private final class Counted: Sendable {
     var total: Int { count.withLock { $0 } }
 }
 
-/// Compares the secret keys of the settings with those that encrypted the data in the database.
+/// Compares the secret keys in the settings with the keys that encrypted the data in the database.
 struct SecretChecks: Sendable {
     var database: Database
 
@@ -135,8 +135,8 @@ struct SecretChecks: Sendable {
         }
     }
 
-    /// Returns the finding for a database that does not record a secret key: no server has run yet,
-    /// or only one of an older version.
+    /// Returns the finding for a database that does not record a secret key, because no server, or
+    /// only one of an older version, has used it.
     private func unused() async throws -> Finding {
         let foreign = try await database.foreignPlaces()
         guard foreign.isEmpty else {

@@ -57,8 +57,8 @@ struct ServeCommand {
         }
     }
 
-    /// Checks the database before anything is served. Throws if it is unreachable, lacks migrations
-    /// of this program, or lets the app role bypass row-level security.
+    /// Checks the database before anything is served. Throws if it is unreachable or unfit, for
+    /// example because migrations are missing or the app role can bypass row-level security.
     private func requireReady(_ configuration: ServiceConfiguration, on loop: EventLoop) throws {
         let checks = DatabaseChecks(
             app: configuration.appConninfo, platform: configuration.platformConninfo,
@@ -74,8 +74,8 @@ struct ServeCommand {
         }
     }
 
-    /// Returns the same connection string with an option by which it switches to the platform's
-    /// role on connecting.
+    /// Returns the connection string with an option added, with which each new connection switches
+    /// to the platform's role.
     static func switchingRole(_ url: String) -> String {
         Conninfo.adding(url, "options", "-c role=gatehouse_platform")
     }
@@ -131,12 +131,12 @@ enum StartLine {
     }
 }
 
-/// Why the service cannot listen at an address of the settings, and what a person can do about it.
+/// Why the service cannot listen at an address in the settings, and what the operator can do about
+/// it.
 struct ListenFault: Error, CustomStringConvertible {
     var description: String
 
-    /// Checks that all addresses to listen at are free, and throws otherwise. Runs before anything
-    /// else starts.
+    /// Throws unless all addresses to listen at are free. Call it before anything else starts.
     static func check(_ settings: Settings) throws {
         try check("GATEHOUSE_LISTEN", settings.listen)
         if let metrics = settings.metricsListen { try check("GATEHOUSE_METRICS_LISTEN", metrics) }
@@ -191,7 +191,7 @@ enum Signals {
         }
     }
 
-    /// Whether SIGINT or SIGTERM has arrived since `block` was called and is not handled yet.
+    /// Whether SIGINT or SIGTERM has arrived since `block` was called and is still pending.
     static var isStopAsked: Bool {
         var signals = sigset_t()
         sigpending(&signals)
@@ -237,16 +237,16 @@ struct Supervisor {
     /// abstract namespace.
     private let socketPath: String?
 
-    /// Creates the supervisor. If the path is `nil`, there is none, and nothing is sent.
+    /// Creates the supervisor. If the path is `nil`, there is no supervisor, and nothing is sent.
     init(socketPath: String?) { self.socketPath = socketPath }
 
-    /// The supervisor that the environment names.
+    /// The supervisor whose socket the environment names.
     static var current: Supervisor {
         Supervisor(socketPath: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
     }
 
-    /// Sends the state to the supervisor. A failure is ignored: the supervisor then acts after its
-    /// own time-outs.
+    /// Sends the state to the supervisor. A failure is ignored, because the supervisor has its own
+    /// time-outs.
     func notify(_ state: State) {
         guard let socketPath, let found = Self.address(of: socketPath) else { return }
         var address = found.address
@@ -268,7 +268,7 @@ struct Supervisor {
         case .ready: return "READY=1"
         case .stopping: return "STOPPING=1"
         case .reloading:
-            // With this time, systemd knows that the next READY=1 belongs to this reload.
+            // By this time, systemd recognises that the next READY=1 belongs to this reload.
             var now = timespec()
             clock_gettime(CLOCK_MONOTONIC, &now)
             return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"
@@ -284,7 +284,8 @@ struct Supervisor {
         else { return nil }
         if first == UInt8(ascii: "@") { bytes[0] = 0 }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        // All bytes of an abstract name count, up to the given length, so none may follow the name.
+        // In an abstract name, all bytes up to the given length count, so the length must end with
+        // the name.
         let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path).map { $0 + bytes.count }
         return length.map { (address, socklen_t($0)) }
     }

@@ -2,8 +2,8 @@ import Postgres
 import Runtime
 import Text
 
-/// Checks whether the workers of a distributed database answer reads in the way in which replicas
-/// send them.
+/// Checks whether the workers of a distributed database answer reads that are sent in the same way
+/// as a replica sends them.
 struct WorkerCheck: Sendable {
     /// The value of GATEHOUSE_WORKER_DATABASE_URL, with placeholders for a worker's host and port.
     var url: String
@@ -100,7 +100,7 @@ struct WorkerCheck: Sendable {
 }
 
 /// Checks whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. If it cannot, the
-/// primary does, so only a database of another system is a failure.
+/// primary answers them, so this is no failure unless the standby belongs to another system.
 struct StandbyCheck: Sendable {
     var reads: ReadConfiguration
 
@@ -123,9 +123,9 @@ struct StandbyCheck: Sendable {
         }
     }
 
-    /// Returns a failure if `serve` must not ask the standby, because its answers could come from
-    /// another role or from any of several servers; `nil` if it may, or if the standby is
-    /// unreachable.
+    /// Returns a failure if `serve` must not send reads to the standby, because another role or any
+    /// of several servers could answer them. Returns `nil` if it may send them, or if the standby
+    /// is unreachable.
     func blocker(on loop: EventLoop) async -> Finding? {
         let clients = clients(on: loop)
         let fault = try? await Self.fault(app: clients[0], platform: clients[1])
