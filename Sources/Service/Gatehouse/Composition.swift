@@ -23,11 +23,11 @@ package struct Composition: Sendable {
     /// Applies the tenants' rules for inactive accounts from time to time.
     package let inactivity: InactivityRounds
 
-    /// Creates the service. With a `principal`, every request counts as from this caller, whatever
-    /// credential it carries; the command line needs this. All keys of the service are derived from
-    /// `secrets`. `databaseClock` is set to PostgreSQL's time whenever the lease is renewed.
-    /// `signingKey` is the PEM of a P-256 key that signs access tokens instead of the database's
-    /// key.
+    /// Creates the service. If `principal` is set, every request counts as made by this caller,
+    /// whatever credential it carries; the command line needs this. All keys of the service are
+    /// derived from `secrets`. `databaseClock` is set to PostgreSQL's time whenever the lease is
+    /// renewed. `signingKey` is the PEM of a P-256 key that signs access tokens instead of the key
+    /// in the database.
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, standbys: Standbys? = nil,
         secrets: SecretKeys, publicURL: String, signingKey: String? = nil,
@@ -93,7 +93,7 @@ package struct Composition: Sendable {
 }
 
 extension Composition {
-    /// Creates the service as a running process uses it, from its pools and configuration.
+    /// Creates the service for a running process, from its connection pools and its configuration.
     init(
         _ pools: DatabasePools, _ configuration: ServiceConfiguration, _ metrics: ServiceMetrics,
         _ logger: Logger, _ tracer: Tracer?

@@ -4,15 +4,16 @@ import Runtime
 import Text
 
 /// The connections of this process to PostgreSQL: for the app's role, for the platform's role, and
-/// for looking up keys, which slow list queries must not delay.
+/// for looking up keys. Look-ups have connections of their own, so that slow list queries do not
+/// delay them.
 struct DatabasePools: Sendable {
     let app: Postgres
     let platform: Postgres
     let lookups: Postgres
     /// The standbys; `nil` if none is set.
     let standbys: Standbys?
-    /// The workers of a distributed database, for the app's role and for look-ups; empty if their
-    /// address is not set.
+    /// The workers of a distributed database: the first element is for the app's role, the second
+    /// for look-ups. Empty if the workers' address is not set.
     private let workers: [CitusWorkers]
 
     init(
@@ -114,8 +115,8 @@ extension PostgresConfiguration {
     init(worker server: CitusWorkers.Server, url: String) {
         self.init(conninfo: server.conninfo(url))
         isDistributed = true
-        // Never let PostgreSQL keep the plan of a read: Citus 13.2.2 would make its own plan anew
-        // at each run and never free it (Citus pull request 8824).
+        // Never let PostgreSQL keep the plan of a read. Citus 13.2.2 would still make its own plan
+        // for each run, and would never free it (Citus pull request 8824).
         planCacheMode = "force_custom_plan"
     }
 }

@@ -23,7 +23,7 @@ package struct ExternalServices: Sendable {
     /// The mail server; if `nil`, links are shown instead of mailed.
     package var mail: Mail?
     package var nameServer: TXTResolver.Server?
-    /// A function that waits between two polls of a provider.
+    /// A function that waits for the time between two polls of a provider.
     package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }
 
     package init(providers: OutboundPolicy = OutboundPolicy(), mail: Mail? = nil) {
@@ -31,8 +31,8 @@ package struct ExternalServices: Sendable {
         self.mail = mail
     }
 
-    /// Creates the value from the settings. In development, providers on this machine are allowed
-    /// without a setting. Throws if the mail sender is not an address.
+    /// Creates the value from the settings. In development, identity providers on this machine are
+    /// allowed without a setting. Throws if the sender of mails is not an email address.
     init(_ settings: Settings, isDevelopment: Bool = false) throws {
         self.init(
             providers: OutboundPolicy(

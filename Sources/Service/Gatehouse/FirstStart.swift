@@ -5,16 +5,16 @@ import Runtime
 import Storage
 import Text
 
-/// Prepares an empty database for `serve`: creates the API key and the owner of the settings, or
-/// else logs a link to the set-up page. A later start logs the same link, so a copied link stays
-/// valid.
+/// Prepares an empty database for `serve`. It creates the API key and the owner that the settings
+/// name, or logs a link to the set-up page. A later start logs the same link, so a copied link
+/// stays valid.
 struct FirstStart: Sendable {
     var settings: Settings
     var publicURL: String
     var logger: Logger
 
-    /// Prepares the database for the first use. `opensSetup` is false if another owner is created
-    /// right after, so that no link to the set-up page is logged.
+    /// Prepares the database for the first use. Pass false for `opensSetup` if an owner is created
+    /// right afterwards; then no link to the set-up page is logged.
     func run(_ composition: Composition, opensSetup: Bool = true) async throws {
         let database = composition.application.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
@@ -52,8 +52,8 @@ struct FirstStart: Sendable {
 }
 
 extension Settings {
-    /// Why the password in the settings is not allowed for the first owner, by the rules of the
-    /// set-up page; `nil` if it is allowed.
+    /// Why the rules of the set-up page do not allow the settings' password for the first owner;
+    /// `nil` if they allow it.
     var setupOwnerPasswordFault: String? {
         setupOwnerPassword.flatMap {
             NewPassword(text: $0.text, about: [setupOwnerEmail ?? ""]).fault(at: "")?.detail

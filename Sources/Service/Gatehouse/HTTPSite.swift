@@ -17,7 +17,7 @@ struct HTTPSite: Sendable {
     private let metrics: ServiceMetrics
     private let requests: RequestLog
     private let drainState: DrainState
-    /// The answer to `/metrics`; `nil` if it has a listener of its own.
+    /// Answers `/metrics`; `nil` if `/metrics` has a listener of its own.
     private let metricsEndpoint: MetricsEndpoint?
     private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
     /// How long a readiness check may take: load balancers ask often and do not wait long.
@@ -48,8 +48,8 @@ struct HTTPSite: Sendable {
 
     /// Returns the response. A host that is bound to a client gets only that client's responses.
     func respond(to request: Request) async -> Response {
-        // Take the token before anything is read, so that a later change invalidates what is cached
-        // below.
+        // Take the token before anything is read. A change that is made after this then also
+        // invalidates what is cached below.
         let token = responseCache.token
         return switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): await dispatcher.respond(to: request)
@@ -79,8 +79,8 @@ struct HTTPSite: Sendable {
         return answer
     }
 
-    /// Returns the response of this server's own host. `isForAll` means that no endpoint made it,
-    /// so it is the same for every caller.
+    /// Returns the response of this server's own host. `isForAll` is true if no endpoint made the
+    /// response, so that it is the same for every caller.
     private func ownResponse(to request: Request) async -> (answer: Response, isForAll: Bool) {
         guard request.method == .get || request.method == .head else {
             if let answer = answerToOtherMethods(request) { return (answer, isForAll: false) }
@@ -96,9 +96,9 @@ struct HTTPSite: Sendable {
         return (answer, isForAll: true)
     }
 
-    /// Returns the response to a method other than GET and HEAD for this server's own pages, which
-    /// allow only these (RFC 9110 sections 9.3.7 and 15.5.6), and for `OPTIONS *`; `nil` for other
-    /// paths.
+    /// Returns the response to `OPTIONS *`, or to a method other than GET and HEAD for one of this
+    /// server's own pages. The pages allow only GET and HEAD (RFC 9110 sections 9.3.7 and 15.5.6).
+    /// Returns `nil` for other paths.
     private func answerToOtherMethods(_ request: Request) -> Response? {
         let isServer = sameBytes(request.path, "*")
         let isDocument =
@@ -119,7 +119,8 @@ struct HTTPSite: Sendable {
         return answer
     }
 
-    /// Returns a refusal before the body of the request is received; `nil` if the body may be sent.
+    /// Returns a refusal that can be given before the body of the request is received; `nil` if the
+    /// client may send the body.
     func precheck(_ request: Request) async -> Response? {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): return await dispatcher.precheck(request)
@@ -130,8 +131,8 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// Returns the response for a path that is no endpoint's, with its name for the metrics; `nil`
-    /// if no page has the path.
+    /// Returns the response for a path that belongs to no endpoint, and the path's name for the
+    /// metrics; `nil` if no page has the path.
     private func ownResource(_ request: Request) async -> (String, Response)? {
         switch request.path {
         case "/livez": return ("/livez", Self.plain(200, "ok\n"))
@@ -176,8 +177,8 @@ struct HTTPSite: Sendable {
     }
 }
 
-/// Answers `/metrics` on the service's own port, to requests from this machine or with the
-/// platform's credential. A request that a proxy forwarded never counts as from this machine.
+/// Answers `/metrics` on the service's own port. The request must come from this machine or carry a
+/// credential of the platform. A request that a proxy forwarded never counts as from this machine.
 private struct MetricsEndpoint: Sendable {
     let metrics: ServiceMetrics
     let authenticator: Authenticator

@@ -30,7 +30,7 @@ package final class Service: Sendable {
     /// The port of `/metrics` if it has a listener of its own; otherwise `nil`.
     package let metricsPort: Int?
 
-    /// Starts everything and returns once the port is open. `prepare` runs before the port is
+    /// Starts everything and returns when the port is open. `prepare` runs before the port is
     /// opened.
     package static func start(
         _ configuration: ServiceConfiguration,
@@ -102,8 +102,8 @@ package final class Service: Sendable {
         for one in periodicTasks { one.start() }
     }
 
-    /// Creates the HTTP server. It tries the cached responses and the fast path for verifications
-    /// first, then the ordinary steps.
+    /// Creates the HTTP server. For each request, the server tries the cached responses and the
+    /// fast path for verifications first, and then the ordinary path.
     private static func server(
         _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ composition: Composition,
         _ drainState: DrainState, _ logger: Logger
@@ -116,7 +116,7 @@ package final class Service: Sendable {
             isSecure: PublicAddress(configuration.address).map { sameBytes($0.scheme, "https") }
                 ?? false
         ) {
-            // The caller may have sent any text, so log only its beginning.
+            // The text comes from the caller and may be anything, so log only its beginning.
             logger.log(
                 .warning, "forwarded_address.rejected",
                 [("value", .text(String($0.prefix(200))))])
@@ -157,7 +157,7 @@ package final class Service: Sendable {
                 name, every: seconds, first: first, on: loop ?? loops[0], logger: logger,
                 isTold: isTold, work)
         }
-        // An item that failed stays in the database, so the next round tries it again.
+        // An item whose processing failed stays in the database, so the next round tries it again.
         var tasks = [
             task("sweep.failed", every: 600, first: 30) {
                 try await housekeeping.sweep()
@@ -177,7 +177,8 @@ package final class Service: Sendable {
                     try await standbys.follow(database.app)
                 })
         }
-        // Jobs run apart from the loop that sends mails, because jobs create mails to send.
+        // If there are several loops, jobs do not run on the loop that sends mails, because jobs
+        // create mails to send.
         for _ in 0..<JobRunner.lanes {
             tasks.append(
                 task("jobs.round_failed", every: 1, on: loops[loops.count - 1]) {
@@ -201,16 +202,17 @@ package final class Service: Sendable {
         return tasks
     }
 
-    /// Begins a stop: reports not ready and closes each connection after its next response, but
-    /// still serves until load balancers notice. Call `stop` once the configured `drain` time is
-    /// over.
+    /// Begins a stop. The service reports that it is not ready and closes each connection after its
+    /// next response, but still serves until load balancers notice. Call `stop` when the configured
+    /// `drain` time is over.
     package func prepareToStop() {
         drainState.begin()
         server.prepareToLeave()
     }
 
-    /// Reloads the certificate and its key for new connections. Returns false if none are
-    /// configured. If the files are not valid, throws `TLSError` and keeps the current ones.
+    /// Reloads the certificate and its key for new connections. Returns false if no certificate is
+    /// configured. If the files are not valid, throws `TLSError` and keeps the current certificate
+    /// and key.
     package func reloadTLS() throws -> Bool {
         guard let tls else { return false }
         let renewed = try TLSContext(certificateChain: tls.chain, privateKey: tls.key)

@@ -3,8 +3,8 @@ import Postgres
 import Runtime
 import Storage
 
-/// Everything that the service needs to start. The values come from the environment, or are those
-/// of `gatehouse dev`.
+/// Everything that the service needs to start. `gatehouse dev` sets some of the values itself; the
+/// others come from the environment.
 package struct ServiceConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
@@ -14,7 +14,7 @@ package struct ServiceConfiguration: Sendable {
     /// The connection string for the workers of a distributed database, with the placeholders
     /// `{host}` and `{port}`; `nil` to send every read to the coordinator.
     package var workerConninfo: String?
-    /// The secret keys from which directory keys, pepper and sealing keys are derived.
+    /// The secret keys. Directory keys, the pepper and sealing keys are derived from them.
     package var secrets: SecretKeys
     package var listen: String
     package var publicURL: String?
@@ -33,15 +33,16 @@ package struct ServiceConfiguration: Sendable {
     package var signingKey: String?
     package var externalServices: ExternalServices
     package var logger: Logger
-    /// `host:port` of a listener only for `/metrics`; `nil` to serve it on the service's own port.
+    /// `host:port` of a listener only for `/metrics`; `nil` to serve `/metrics` on the service's
+    /// own port.
     package var metricsListen: String?
     package var retention = Retention()
-    /// The addresses and CIDR blocks of the proxies whose `X-Forwarded-For` and `X-Forwarded-Proto`
-    /// are believed.
+    /// The addresses and CIDR blocks of trusted proxies. Their `X-Forwarded-For` and
+    /// `X-Forwarded-Proto` are believed.
     package var trustedProxies: [String] = []
     /// Whether jobs leave nearly all of the processor time to requests while requests arrive.
     package var jobsGiveWay = true
-    /// Whether imports accept only password hashes within the tighter limits of cost.
+    /// Whether imports accept only password hashes within the tight bounds.
     package var holdsImportedHashesTightly = false
     /// Where traces are sent; `nil` if none are recorded.
     package var traces: TraceConfiguration?
@@ -82,7 +83,7 @@ package struct ServiceConfiguration: Sendable {
 package struct ReadConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
-    /// How many seconds a standby may be behind the primary and still be asked.
+    /// How many seconds a standby may be behind the primary and still answer reads.
     package var lag: Int
 
     package init(appConninfo: String, platformConninfo: String, lag: Int = 10) {
@@ -137,6 +138,7 @@ extension ServiceConfiguration {
         secondFactorDays = settings.secondFactorDays
     }
 
-    /// The base address for links: the public one, or else the one at which the service listens.
+    /// The base address for links: the public URL, or the listening address if there is no public
+    /// URL.
     var address: String { publicURL ?? "http://\(listen)" }
 }

@@ -4,7 +4,7 @@ import CBuild
 package enum Version {
     package static let current = "1.0.0-rc.1"
 
-    /// The version and, in a packed program, the commit and its date.
+    /// The version. In a packed program, the commit and its date follow.
     static let full: String = {
         let commit = String(cString: build_commit())
         return commit.isEmpty ? current : "\(current) (\(commit))"

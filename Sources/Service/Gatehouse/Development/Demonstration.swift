@@ -7,8 +7,7 @@ import Postgres
 import Storage
 import Text
 
-/// Creates what `gatehouse dev` shows at first: an owner and the tenant `demo`. This happens once,
-/// at the first start.
+/// Creates what `gatehouse dev` shows at its first start: an owner and the tenant `demo`.
 package struct Demonstration: Sendable {
     private static let owner = "owner@gatehouse.test"
     private let database: Database
@@ -19,8 +18,8 @@ package struct Demonstration: Sendable {
         dispatcher = service.composition.dispatcher
     }
 
-    /// Returns the token of a link that signs the owner in once, within an hour. Creates the owner
-    /// and the tenant if they are missing.
+    /// Returns the token of a link with which the owner can sign in once within an hour. Creates
+    /// the owner and the tenant if they are missing.
     package func signInLink() async throws -> String {
         let owner = try await owner()
         if try await database.tenant("demo") == nil { try await populate(owner) }

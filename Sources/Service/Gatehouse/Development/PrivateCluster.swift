@@ -3,8 +3,8 @@ import Glibc
 import Runtime
 import Text
 
-/// A private PostgreSQL cluster of the installed PostgreSQL programs. It opens no port, only a unix
-/// socket in a directory that only this user can enter. If root starts it, it belongs to the user
+/// A private PostgreSQL cluster that runs the installed PostgreSQL programs. It opens no port, only
+/// a unix socket in a directory that only its user can enter. If root starts it, that user is
 /// `postgres`.
 struct PrivateCluster {
     let directory: String
@@ -12,8 +12,8 @@ struct PrivateCluster {
     private let programs: String
     private let user: String?
 
-    /// Chooses the cluster's directory, inside the data directory if possible; `moved` says whether
-    /// it is elsewhere.
+    /// Chooses the cluster's directory, inside the data directory if possible. `moved` returns
+    /// whether it is elsewhere.
     init(in data: DataDirectory) throws {
         programs = try Self.findPrograms()
         user = getuid() == 0 ? "postgres" : nil
@@ -40,8 +40,8 @@ struct PrivateCluster {
         Self.conninfo(socket, role: role, database: database)
     }
 
-    /// Returns the connection string for a role of a running cluster; `socket` is the folder of its
-    /// socket.
+    /// Returns the connection string for a role of a running cluster. `socket` is the folder that
+    /// contains its socket.
     static func conninfo(
         _ socket: String, role: String, database: String = "gatehouse"
     ) -> String {
@@ -57,8 +57,8 @@ struct PrivateCluster {
             ]).run(as: user)
         }
         try makeSocketDirectory()
-        // A killed run may have left PostgreSQL running, so stop it. The lock on the data directory
-        // proves that it is ours.
+        // A run that was killed may have left PostgreSQL running, so stop it. The lock on the data
+        // directory proves that no other process uses this PostgreSQL.
         _ = try? pgCtl(["stop", "-m", "fast", "-w"])
         let options =
             "-k \(socket) -c listen_addresses='' -c max_connections=100 -c unix_socket_permissions=0700"
@@ -73,8 +73,8 @@ struct PrivateCluster {
     }
 
     private func pgCtl(_ arguments: [String]) throws -> String {
-        // pg_ctl gives its output streams to the server that it starts. They must not be our pipe,
-        // which would then stay open.
+        // pg_ctl gives its output streams to the server that it starts. If they were our pipe, the
+        // pipe would stay open as long as the server runs.
         let command = ([programs + "/pg_ctl", "-D", directory] + arguments).map(Self.quote)
         return try Subprocess(["sh", "-c", command.joined(separator: " ") + " >/dev/null 2>&1"])
             .run(as: user)
@@ -144,8 +144,8 @@ struct PrivateCluster {
     }
 }
 
-/// The directory for what `gatehouse dev` keeps between starts: its keys, and the cluster unless
-/// that must be elsewhere for the user `postgres`. A lock admits one process at a time.
+/// The directory for what `gatehouse dev` keeps between starts: its keys, and the cluster, unless
+/// the user `postgres` cannot use this directory. A lock admits one process at a time.
 struct DataDirectory {
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -181,13 +181,13 @@ struct DataDirectory {
         var secret: String
     }
 
-    /// Writes the file by which other commands find this process until it ends.
+    /// Writes the file by which other commands find this process while it runs.
     func announce(socket: String, address: String) throws {
         try store(Self.announcement, Array("\(socket)\n\(address)\n".utf8))
     }
 
-    /// Returns the `gatehouse dev` that runs with its data in this directory; `nil` if there is
-    /// none, or if this user may not read the files.
+    /// Returns the `gatehouse dev` that runs with its data in this directory; `nil` if none runs,
+    /// or if this user may not read its files.
     static func running(in path: String) -> Running? {
         let lock = open(path + "/lock", O_RDONLY | O_CLOEXEC)
         guard lock >= 0 else { return nil }
@@ -208,7 +208,7 @@ struct DataDirectory {
     /// Returns the bytes of a file; `nil` if it is missing.
     func contents(_ name: String) -> [UInt8]? { readFile(path + "/" + name) }
 
-    /// Writes a file with mode 0600 atomically.
+    /// Writes a file atomically. Only its owner may read it.
     func store(_ name: String, _ bytes: [UInt8]) throws {
         let temporary = "\(path)/.\(name).new"
         unlink(temporary)
@@ -237,8 +237,8 @@ struct DataDirectory {
     }
 }
 
-/// Runs a program and waits for its end. Only for the start and for commands, because it blocks its
-/// thread.
+/// Runs a program and waits for its end. Because it blocks its thread, use it only in commands and
+/// during the start.
 struct Subprocess {
     struct Failure: Error, CustomStringConvertible {
         var command: String
@@ -251,14 +251,14 @@ struct Subprocess {
     /// The program and its arguments. The program is searched for in PATH unless it contains a
     /// slash.
     var arguments: [String]
-    /// Environment variables for the program in addition to those of this process; these take
+    /// Environment variables for the program. They are added to those of this process and take
     /// precedence.
     var environment: [String: String] = [:]
 
     init(_ arguments: [String]) { self.arguments = arguments }
 
-    /// Runs the program as another user, as PostgreSQL requires if this process is root, and
-    /// returns its output.
+    /// Runs the program as another user and returns its output. PostgreSQL requires this if this
+    /// process is root.
     func run(as user: String?) throws -> String {
         guard let user else { return try run() }
         let prefix = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--init-groups", "--"]

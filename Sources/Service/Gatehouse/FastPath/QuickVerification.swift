@@ -7,9 +7,9 @@ import Storage
 import Text
 
 /// Answers the plainest form of `POST /v1/api-keys/verify`, which a customer's product sends with
-/// each request that it gets. The answer is made without a task and without the dispatcher, from
-/// the cache or as soon as the database has sent the row. Every unusual request is left to the
-/// ordinary path.
+/// each request that it gets. It starts no task and does not use the dispatcher. It answers from
+/// the cache, or as soon as the database has sent the row. All other requests take the ordinary
+/// path.
 ///
 /// A profile of the ordinary path showed 76 µs of processor time for one answer: tasks, copies of
 /// the request, parsing its body, and lists of its fields.
@@ -33,8 +33,8 @@ final class QuickVerification: Sendable {
     }
 
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer {
-        // Take the token before anything is read, so that a later change invalidates what is cached
-        // below.
+        // Take the token before anything is read. A change that is made after this then also
+        // invalidates what is cached below.
         let token = database.replica.token
         guard let asked = PlainVerification(request), mounts.isOwn(host: asked.host),
             let caller = database.cachedKey(asked.caller), let callerKey = caller.value,
@@ -44,8 +44,8 @@ final class QuickVerification: Sendable {
             guard let principal = admit(callerKey, request) else { return .declined }
             return answer(subject, for: caller, principal, request, writer)
         }
-        // A look-up costs a query, so only keys of the caller's own tenant are looked up (any key
-        // for a caller of the platform).
+        // A look-up costs a query. So look up only keys of the caller's own tenant; for a caller of
+        // the platform, look up any key.
         guard let secret = asked.secret,
             callerKey.tenant == .platform
                 || database.isCached(locator: secret.locator, of: callerKey.tenant),
@@ -73,7 +73,8 @@ final class QuickVerification: Sendable {
         Self.begin(writer, isTLS: request.isTLS)
         request.writeRequestID(to: writer)
         Self.finish(writer, finding)
-        // The process may have been stopped until now; then its cache may be old, so check again.
+        // The process may have been stopped in the meantime, and its cache may be out of date, so
+        // check again.
         guard database.isFresh(subject), database.isFresh(caller) else {
             writer.out.truncate(to: length)
             return .declined
@@ -135,7 +136,7 @@ final class QuickVerification: Sendable {
         }
     }
 
-    /// Writes the status and the header fields, the same as the dispatcher.
+    /// Writes the same status and header fields as the dispatcher.
     private static func begin(_ writer: ResponseWriter, isTLS: Bool) {
         writer.begin(200)
         writer.field("content-type", "application/json")
@@ -150,8 +151,8 @@ final class QuickVerification: Sendable {
     }
 }
 
-/// A verification that depends only on its two keys, the caller's and the checked one: it asks
-/// about no scopes, no address and no origin.
+/// A verification that depends only on two keys, the caller's and the one to verify. It asks about
+/// no scopes, no address and no origin.
 struct PlainVerification {
     static let path: StaticString = "/v1/api-keys/verify"
     private static let prefix = Array(#"{"key":"#.utf8)

@@ -7,8 +7,8 @@ import Text
 /// Caches whole responses to the most frequent requests: our own small pages, and accepted
 /// preflights. A response that depends on the database is cached only under the lease, the time for
 /// which PostgreSQL has confirmed the cache. The lease is checked last, when the response is
-/// complete, so that a process that was stopped in between does not send an old response. These
-/// requests are counted like all others.
+/// complete. So a process that was stopped in the meantime does not send an old response. The
+/// metrics count these requests like all others.
 final class ResponseCache: Sendable {
     private struct Answer: Sendable {
         var status: Int
@@ -16,7 +16,7 @@ final class ResponseCache: Sendable {
         var head: [UInt8]
         var body: [UInt8]
         var hasRequestID: Bool
-        /// The operation under which the metrics count it.
+        /// The operation under which the metrics count the request.
         var operation: String
         /// The time until which the response may be used, in microseconds of the clock, exclusive.
         var until: Int64 = .max
@@ -27,8 +27,8 @@ final class ResponseCache: Sendable {
     private let database: Database
     private let enforcer: CORSPolicyEnforcer
     private let metrics: ServiceMetrics
-    /// The cached pages. There are few entries, so that a client that varies its requests cannot
-    /// fill the memory.
+    /// The cached pages. The number of entries is limited, so that a client that varies its
+    /// requests cannot fill the memory.
     private let pages: LeasedCache<ResponseCacheKey, Answer>
     private let preflights: LeasedCache<ResponseCacheKey, Answer>
 
@@ -44,7 +44,7 @@ final class ResponseCache: Sendable {
         kind == .page ? pages : preflights
     }
 
-    /// Writes the cached response to the request, if there is one; returns whether it did.
+    /// Writes the cached response to the request. Returns false if there is none.
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> Bool {
         guard
             let key = ResponseCacheKey(request.head, body: request.body, isTLS: request.isTLS)
@@ -72,8 +72,8 @@ final class ResponseCache: Sendable {
 
     var token: Freshness.Token { database.replica.token }
 
-    /// Returns the response of the ordinary path, and caches it if that is allowed: a page only if
-    /// all callers get the same one. `token` was taken before anything was read for the response.
+    /// Returns the response of the ordinary path and caches it if that is allowed. A page is cached
+    /// only if all callers get the same one. Take `token` before anything is read for the response.
     func respond(
         to request: Request, since token: Freshness.Token,
         by ordinary: (Request) async -> (answer: Response, isForAll: Bool)
@@ -134,7 +134,7 @@ final class ResponseCache: Sendable {
     }
 }
 
-/// Everything on which a cached response depends besides the database and the time. Requests with
+/// Everything on which a cached response depends, except the database and the time. Requests with
 /// equal keys get the same response except for the request id.
 struct ResponseCacheKey: Hashable, Sendable {
     enum Kind: UInt8, Sendable {
@@ -184,14 +184,15 @@ struct ResponseCacheKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Hashes all bytes at once, which is faster than the array's own hash of byte after byte.
+    /// Hashes all bytes at once, which is faster than the array's own way of hashing byte after
+    /// byte.
     func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }
 
-/// The parts of a request that the key reads, from the receive buffer or from a copy.
+/// The parts of a request that the key reads. The request is in the receive buffer, or is a copy.
 protocol AskedFields {
     var method: Method { get }
     /// Whether the path may be one of our own pages.
@@ -199,13 +200,13 @@ protocol AskedFields {
     func count(_ name: StaticString) -> Int
     /// Appends the path and the query, then a zero byte.
     func addPath(to bytes: inout [UInt8])
-    /// Appends a mark and the value of a field that appears at most once; nothing if the field is
-    /// absent. The mark distinguishes an empty field from an absent one.
+    /// Appends a mark and the value of a field that appears at most once. Appends nothing if the
+    /// field is absent, so the mark distinguishes an empty field from an absent one.
     func addField(_ name: StaticString, to bytes: inout [UInt8])
 }
 
 extension AskedFields {
-    /// Appends these fields; returns false if one of them appears twice.
+    /// Appends the fields with these names. Returns false if one of the names appears twice.
     func add(_ names: [StaticString], to bytes: inout [UInt8]) -> Bool {
         for name in names {
             guard count(name) <= 1 else { return false }

@@ -26,8 +26,8 @@ extension ServiceMetrics {
         return measures
     }
 
-    /// Registers the metric of the limit: `limit` is how many connections all pools together may
-    /// open.
+    /// Registers the metric that shows how many connections all pools together may open; `limit` is
+    /// that number.
     func database(limit: Int) {
         registry.gauge(
             "gatehouse_database_connections_limit",
@@ -35,8 +35,8 @@ extension ServiceMetrics {
         ).set(limit)
     }
 
-    /// Returns the metrics of reads that may be slightly old: how many each server answered, and
-    /// how far the standby is behind.
+    /// Returns the metrics of reads whose answers may be slightly old: how many reads each server
+    /// answered, and how far the standby is behind.
     func standbys() -> StandbyMeasures {
         var measures = StandbyMeasures()
         let reads = Self.counters(

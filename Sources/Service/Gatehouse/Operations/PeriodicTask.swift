@@ -18,8 +18,9 @@ final class PeriodicTask: Sendable {
     /// Returns whether a failure is already logged elsewhere.
     private let isTold: @Sendable (any Error) -> Bool
 
-    /// Creates the task. `name` is the event that a failed run logs; the next run comes at its
-    /// usual time. `isTold` returns whether a failure is already logged elsewhere.
+    /// Creates the task. `name` is the event that is logged when a run fails. A failure does not
+    /// change the time of the next run. `isTold` returns whether a failure is already logged
+    /// elsewhere.
     init(
         _ name: StaticString, every seconds: Int64, first: Int64? = nil, on loop: EventLoop,
         logger: Logger, isTold: @escaping @Sendable (any Error) -> Bool = { _ in false },
@@ -74,15 +75,16 @@ final class PeriodicTask: Sendable {
 /// replica at a time do so), writes the key uses and sign-in times that this process has counted,
 /// and returns its unused memory to the system.
 struct Housekeeping: Sendable {
-    /// Seconds between two writes of the counts; a killed process loses only the uses of this time.
+    /// Seconds between two writes of the counts. A process that is killed loses only the counts
+    /// since its last write.
     static let writeInterval: Int64 = 10
 
     let database: Database
     let metrics: ServiceMetrics
 
     func sweep() async throws {
-        // The start and each burst of requests free memory that lies between cached objects, so the
-        // process would keep it. Return it to the system.
+        // The start and each burst of requests free memory that lies between cached objects. The
+        // process would keep this memory, so return it to the system.
         Memory.trim()
         do {
             if try await database.sweep(removed: { metrics.swept($0, $1) }) {
@@ -94,11 +96,11 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// Adds users to the index of an attribute if they are older than the index.
+    /// Adds to the index of an attribute the users who are older than the index.
     func index() async throws { try await database.indexAttributes() }
 
-    /// Writes the counts of this process, and measures the mails that wait. Afterwards throws the
-    /// first fault that is not an outage of the database.
+    /// Writes the counts of this process, and measures how many mails wait. Then throws the first
+    /// fault that is not an outage of the database, if there is one.
     func write() async throws {
         let fault = await database.writeCounted()
         // If the mails cannot be counted, the metric keeps its last value.

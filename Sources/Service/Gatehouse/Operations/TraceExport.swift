@@ -8,10 +8,11 @@ import Text
 
 /// Where traces are sent, and the share of requests that is recorded.
 package struct TraceConfiguration: Sendable {
-    /// The absolute URL, `http` or `https`, of a collector that accepts OTLP with JSON; mostly it
+    /// The absolute URL, `http` or `https`, of a collector that accepts OTLP with JSON. It usually
     /// ends in `/v1/traces`.
     package var url: String
-    /// The share (0 to 1) of requests to record, among those whose caller sent no trace.
+    /// The share (0 to 1) of requests to record. It applies only to requests whose caller sent no
+    /// trace.
     package var ratio: Double
 
     package init(url: String, ratio: Double) {
@@ -23,7 +24,7 @@ package struct TraceConfiguration: Sendable {
 /// Sends spans to the operator's collector by OTLP over HTTP with JSON. While the collector is
 /// unreachable, spans stay in a queue; no request is delayed.
 final class TraceExport: Sendable {
-    /// The most spans of one call to the collector: as many as are encoded within about 0.2 ms.
+    /// The most spans in one call to the collector. Encoding this many takes about 0.2 ms.
     static let batch = 128
     /// The length in bytes at which the text of a statement is cut.
     static let textLimit = 4096
@@ -47,7 +48,7 @@ final class TraceExport: Sendable {
         url = configuration.url
         self.counters = counters
         self.logger = logger
-        // Two threads, so that the last call before a stop does not wait for another one.
+        // Use two threads, so that the last call before a stop does not wait for an earlier call.
         http = OutboundHTTP(policy: .ofOperator, threads: 2)
     }
 
@@ -58,8 +59,9 @@ final class TraceExport: Sendable {
         }
     }
 
-    /// Sends the queued spans until the queue is empty, the collector fails, or the time is over.
-    /// It also stops after a batch that is not full, because each call opens a connection.
+    /// Sends the queued spans until the queue is empty, the collector fails, or `end` has passed.
+    /// It also stops after a batch that is not full: each call opens a connection, so a few spans
+    /// wait for the next round.
     func round(until end: ContinuousClock.Instant? = nil) async {
         while true {
             let spans = queue.take(Self.batch)
@@ -113,7 +115,7 @@ final class TraceExport: Sendable {
         }
     }
 
-    /// Returns the JSON of one `ExportTraceServiceRequest`.
+    /// Returns the spans as the JSON of an `ExportTraceServiceRequest`.
     static func encoded(_ spans: [Span], _ instance: String) -> [UInt8] {
         JSONWriter.bytes(reserving: 1024 * (spans.count + 1)) { json in
             json.beginObject()
