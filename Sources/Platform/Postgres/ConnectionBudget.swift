@@ -28,7 +28,8 @@ package final class ConnectionBudget: Sendable {
     /// How many more connections can be borrowed now.
     package var spare: Int { state.withLock { $0.spare } }
 
-    /// Borrows a connection if more than `rest` are left to borrow. Returns whether it did.
+    /// Borrows a connection and returns true, or returns false if at most `rest` are left to
+    /// borrow.
     func borrow(leaving rest: Int = 0) -> Bool {
         state.withLock { state in
             guard state.spare > rest else { return false }
@@ -77,8 +78,8 @@ package struct ConnectionPlan: Sendable, Equatable {
     /// one for look-ups, one of the platform's role, and one to lend.
     package static let least = 6
 
-    /// Connections of the app's role by loop: a reader and a writer, or 0. A loop with 0 uses
-    /// another loop's.
+    /// The number of connections of the app's role, by loop: 2 (a reader and a writer) or 0. A loop
+    /// with 0 uses another loop's.
     package var app: [Int]
     /// Connections for hash look-ups, by loop; a loop with 0 uses another loop's.
     package var lookups: [Int]

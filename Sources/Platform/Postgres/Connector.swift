@@ -15,8 +15,8 @@ struct Connector: Sendable {
         let attempt = Attempt(connector: self, loop: loop, done: done)
         let context = Unmanaged.passRetained(attempt).toOpaque()
         var thread = pthread_t()
-        // Memory is allocated instead of calling the type's initialiser. That initialiser belongs
-        // to whichever C module the compiler happens to load first.
+        // The memory is allocated here, because the type's initialiser belongs to whichever C
+        // module the compiler happens to load first.
         let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
         defer { attributes.deallocate() }
         pthread_attr_init(attributes)
@@ -152,8 +152,9 @@ package enum Conninfo {
         }
     }
 
-    /// Returns the conninfo with one more keyword, which takes precedence; but the `options` of a
-    /// URL are joined with the new ones. Quotes must not require `value` to be escaped.
+    /// Returns the conninfo with one more keyword, which overrides an earlier one of the same name.
+    /// Only `options` in a URL are joined: the new options precede the old ones. `value` must
+    /// contain no quote and no backslash.
     package static func adding(_ conninfo: String, _ keyword: String, _ value: String) -> String {
         guard conninfo.utf8.starts(with: "postgres".utf8) else {
             return conninfo + " \(keyword)='\(value)'"

@@ -6,11 +6,11 @@ import Glibc
 /// the same schema as one made by the new files.
 struct FoldedChain {
     static let folder = "folded/"
-    /// The number of the last of the files into which the old chain was merged.
+    /// The number of the last new file into which the old chain was merged.
     static let lastFile = "0016"
 
-    /// The name of the last file of the old chain. Its text is also in the folder, because a
-    /// database that lacks only this file can still be taken over.
+    /// The name of the last file of the old chain. The text of this file is in the folder
+    /// `folded/`, because a database that lacks only this file can still be taken over.
     let last: String
     private let commit: String
     /// The old files in the order of their names; those for a distributed database come last.

@@ -21,8 +21,9 @@ package final class HashLookUp: Sendable {
     /// The collected look-ups of each pool, in the order of the pools.
     private let batches: [Batch]
 
-    /// Makes a look-up that reads `columns` of the row of `table` with the tenant and the `hash` (a
-    /// `bytea` column, unique within the tenant). All three texts are trusted as SQL.
+    /// Makes a look-up in `table`, which reads `columns` of the row with a given tenant and a given
+    /// value in the column `hash`. That column is a `bytea` and unique within the tenant. All three
+    /// texts are trusted as SQL.
     package init(_ postgres: Postgres, columns: String, of table: String, by hash: String) {
         self.postgres = postgres
         text = """
@@ -103,7 +104,7 @@ extension HashLookUp {
     private final class Batch: @unchecked Sendable {
         var ofAll = Questions()
         var ofTenants: [UUID: Questions] = [:]
-        /// Whether it is already registered to be sent at the end of this cycle.
+        /// Whether the batch is already registered to be sent at the end of this cycle.
         var isAwaited = false
         /// How many statements for all tenants the server has not answered yet. While there are
         /// any, new look-ups are collected instead of sent.
@@ -114,10 +115,10 @@ extension HashLookUp {
 /// Sends the collected look-ups as statements, and gives each caller its row.
 extension HashLookUp {
     /// Arranges for the collected look-ups to be sent at the end of the cycle, unless the server is
-    /// still working on an earlier statement. Each loop uses one connection, where they would have
-    /// to wait anyway, and combined they cost the server half as much. The price is that with a
-    /// distant server a look-up may wait a round trip before it is sent. If no connection is open,
-    /// look-ups do not wait for an earlier one.
+    /// still working on an earlier statement. Each loop uses one connection, on which the look-ups
+    /// would have to wait anyway, and combined look-ups cost the server half as much. The price is
+    /// that with a distant server a look-up may wait a round trip before it is sent. If no
+    /// connection is open, the look-ups do not wait for an earlier statement.
     private func schedule(_ batch: Batch, _ pool: Pool) {
         let isWaiting =
             batch.inFlight > 0 && pool.openReaders.load(ordering: .relaxed) > 0
@@ -132,7 +133,7 @@ extension HashLookUp {
     }
 
     private func sendAll(_ batch: Batch, _ pool: Pool) {
-        // Nothing is left: the batch was full and therefore sent earlier.
+        // If nothing is left, the batch was full and was sent earlier.
         guard !batch.ofAll.finishes.isEmpty else { return }
         // Empty the batch first: a refusal comes at once, and the refused caller may add a new
         // look-up.
@@ -163,8 +164,8 @@ extension HashLookUp {
         }
     }
 
-    /// Calls each `finish` with its row. `numbers` reads from the last column of a row which
-    /// look-ups the row answers, counted from 1.
+    /// Calls each `finish` with its row. `numbers` reads the last column of a row: the numbers of
+    /// the look-ups that the row answers, counted from 1.
     private func finish(
         _ finishes: [Finish], _ answer: Result<Rows, PostgresError>,
         numbers: (Row, Int) throws(PostgresError) -> [Int64]

@@ -3,7 +3,7 @@ import Glibc
 
 /// Why the schema could not be brought up to date.
 package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A migration's file name, or a step such as `connect` and `lock`.
+    /// A migration's file name, or a step such as `connect` or `lock`.
     package let name: String
     /// The server's message, or what is wrong with the file. It contains no connection string.
     package let reason: String
@@ -18,10 +18,10 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
 /// SHA-256 of each file. Stops if a file that was applied has changed or is missing. It blocks, so
 /// do not call it on an event loop.
 ///
-/// While a statement waits for a table's lock, everyone who comes later waits behind it. So if a
-/// file's transaction waits for a lock longer than the limit, it is rolled back, and begun again
-/// after a pause of the same length. This is done up to 30 times, but not after a transaction that
-/// had already taken long, since it also held locks.
+/// While a statement waits for a table's lock, every later statement on that table waits behind it.
+/// So if a file's transaction waits for a lock longer than the limit, it is rolled back, and begun
+/// again after a pause of the same length. A file is tried up to 30 times. A transaction that had
+/// already taken long is not tried again, since it held other locks all that time.
 ///
 /// Lines `-- then` separate the statements of a file. A distributed database forwards the whole
 /// message that contains a change of a table, and refuses a message with more than one statement.
@@ -66,12 +66,12 @@ package enum Migrator {
     /// applied.
     private static let whole = "schema.sql"
 
-    /// Applies all files that are missing and returns their names. Calls `log` before each file,
-    /// and `waits` each time that a file did not get a lock. `distributes` makes the database a
-    /// distributed one; later calls need not say so. `lockWait` is the limit for each lock in
-    /// milliseconds. It is longer than PostgreSQL's `deadlock_timeout`, after which PostgreSQL
-    /// cancels an autovacuum that has the lock. If the database becomes distributed there is no
-    /// limit, because no replica runs then.
+    /// Applies all files that were not applied yet, and returns their names. Calls `log` before
+    /// each file, and `waits` each time that a file did not get a lock. `distributes` makes the
+    /// database a distributed one; later calls need not repeat this. `lockWait` is the limit for
+    /// each lock in milliseconds. It is longer than PostgreSQL's `deadlock_timeout`, after which
+    /// PostgreSQL cancels an autovacuum that holds the lock. With `distributes` there is no limit,
+    /// because no replica runs then.
     @discardableResult
     package static func migrate(
         conninfo: String, directory: String, distributes: Bool = false, lockWait: Int = 1500,
@@ -85,8 +85,8 @@ package enum Migrator {
         // SET LOCAL must reach the workers of a distributed database too. Without Citus, this
         // setting has no effect.
         try session.run("SET citus.propagate_set_commands = 'local'", "set-up")
-        // This allows a function call after the change of a table in one transaction. Without
-        // Citus, it has no effect.
+        // This allows a transaction to call a function after it has changed a table. Without Citus,
+        // it has no effect.
         try session.run("SET citus.multi_shard_modify_mode = 'sequential'", "set-up")
         try take(lock, session)
         try session.run(
@@ -155,7 +155,8 @@ package enum Migrator {
             let began = ContinuousClock.now
             do throws(MigrationError) {
                 try session.run("BEGIN", name)
-                // A message of its own, because a coordinator forwards the whole text of a message.
+                // This is a message of its own, because a coordinator forwards the whole text of a
+                // message.
                 try session.run("SET LOCAL lock_timeout = \(lockWait)", name)
                 try work()
                 return try session.run("COMMIT", name)
@@ -170,9 +171,9 @@ package enum Migrator {
         }
     }
 
-    /// Converts a database that the old chain made: replaces its record of applied files by one of
-    /// the new files, in one transaction. If the last file of the old chain was not applied yet, it
-    /// is applied first, and its name is returned.
+    /// Converts a database that the old chain made: replaces the records of the old files by
+    /// records of the new files, in one transaction. If the last file of the old chain was not
+    /// applied yet, it is applied first, and its name is returned.
     private static func takeOver(
         _ chain: FoldedChain, _ applied: [String: Applied], _ directory: String,
         _ session: MigrationSession, _ lockWait: Int, _ log: (_ name: String) -> Void,
@@ -209,8 +210,9 @@ package enum Migrator {
     private static let extensionLine = "CREATE EXTENSION IF NOT EXISTS "
 
     /// Creates the extensions that the file asks for and that the database lacks. Returns the
-    /// file's other lines. `IF NOT EXISTS` is not run for an extension that exists: where only an
-    /// administrator may create extensions, an event trigger can refuse even that.
+    /// file's other lines. The statement is not run for an extension that exists: where only an
+    /// administrator may create extensions, an event trigger can refuse it in spite of `IF NOT
+    /// EXISTS`.
     private static func makeExtensions(
         of text: String, _ name: String, _ session: MigrationSession
     ) throws(MigrationError) -> String {
@@ -220,7 +222,8 @@ package enum Migrator {
                 rest.append(line)
                 continue
             }
-            // An empty line instead keeps the line numbers in PostgreSQL's error messages right.
+            // An empty line in its place keeps the line numbers in PostgreSQL's error messages
+            // right.
             rest.append("")
             let wanted = String(line.dropFirst(extensionLine.count).dropLast())
             let count = try session.value(
@@ -253,8 +256,8 @@ package enum Migrator {
     }
 
     /// Tries to take the lock again and again until it succeeds. A statement that waited for the
-    /// lock would delay a CREATE INDEX CONCURRENTLY of the process that has the lock, because that
-    /// waits for every running statement.
+    /// lock would delay the process that has the lock: its CREATE INDEX CONCURRENTLY waits for
+    /// every running statement.
     private static func take(_ lock: Int, _ session: MigrationSession) throws(MigrationError) {
         let text = "SELECT pg_try_advisory_lock($1::bigint)::text"
         while try session.value(text, ["\(lock)"], "lock") != "true" { usleep(50_000) }

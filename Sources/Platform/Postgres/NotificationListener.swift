@@ -3,12 +3,12 @@ import Synchronization
 import Text
 
 extension Postgres {
-    /// Listens on a channel (trusted as SQL) over a connection of its own, which reconnects by
-    /// itself. Calls `onReady` each time that listening begins; changes that were missed must then
-    /// be read again. Calls `onLost` when it ends, and `onNotify` with each payload, all on the
-    /// first loop. A notification that the server sent before the answer to a statement is
-    /// delivered before that answer. `echoes` is another channel, only for this listener's
-    /// `hearItself`.
+    /// Listens on a channel over a connection of its own, which reconnects by itself. The name of
+    /// the channel is trusted as SQL. Calls `onReady` each time that listening begins; changes that
+    /// were missed must then be read again. Calls `onLost` when listening ends, and `onNotify` with
+    /// each payload, all on the first loop. A notification that the server sent before the answer
+    /// to a statement is delivered before that answer. `echoes` is another channel, only for this
+    /// listener's `hearItself`.
     @discardableResult
     package func listen(
         channel: String, echoes: String? = nil,
@@ -76,9 +76,9 @@ package final class NotificationListener: @unchecked Sendable {
         self.onReady = onReady
     }
 
-    /// Sends a statement over the listening connection. Call it on the connection's loop. It fails
-    /// at once if there is no connection. The server sends every earlier notification before the
-    /// answer.
+    /// Sends a statement over the listening connection. Call this on the connection's loop. The
+    /// statement fails at once if there is no connection. The server sends every earlier
+    /// notification before the answer.
     package func send(
         _ sql: SQL, _ finish: @escaping @Sendable (Result<Rows, PostgresError>) -> Void
     ) {
@@ -92,8 +92,9 @@ package final class NotificationListener: @unchecked Sendable {
 
     /// Tests that a notification sent now by another connection of the pool arrives here. Meanwhile
     /// no statement is open on this connection: a pooler that lends out connections for each
-    /// statement passes on notifications only during one, and drops the rest. If the notification
-    /// never arrives, `finish` is called only after `reconnect`. Call it on the first loop.
+    /// statement passes on notifications only while a statement is open, and drops all others. If
+    /// the notification never arrives, `finish` is called only after `reconnect`. Call this on the
+    /// first loop.
     package func hearItself(_ finish: @escaping @Sendable (Result<Void, PostgresError>) -> Void) {
         guard connection != nil, isReady, echo == nil else {
             return finish(.failure(PostgresError(.unavailable, "not listening")))

@@ -169,7 +169,7 @@ final class Pool: @unchecked Sendable {
         openMissing()
     }
 
-    /// Takes back a connection that has no open transaction. A closed one is only forgotten.
+    /// Takes back a connection that has no open transaction. A closed connection is ignored.
     func release(_ connection: PostgresConnection) {
         guard connection.isOpen else { return }
         if closed { return connection.close("closing") }
@@ -203,7 +203,7 @@ final class Pool: @unchecked Sendable {
 /// Opens the connections that a pool needs, and closes the others.
 extension Pool {
     static let idleCause = "idle"
-    /// Nanoseconds before a further reader may be opened after an attempt.
+    /// The least time between two attempts to open a further reader, in nanoseconds.
     private static let growthPause: Int64 = 100_000_000
 
     /// How many connections are borrowed from the budget: all except the first reader and the first
@@ -241,8 +241,8 @@ extension Pool {
         }
     }
 
-    /// Opens another reader because all are busy, if the budget allows it and writers would still
-    /// find a connection.
+    /// Opens another reader because all are busy, if the budget would still have a connection for a
+    /// writer afterwards.
     func growReaders() {
         guard loop.now >= nextGrowth, loop.now >= nextAttempt, readersOpening == 0, !closed,
             readers.count < configuration.readsPerLoop
@@ -348,8 +348,8 @@ extension Pool {
     /// Closes a connection that has no statement in progress.
     func retire(_ connection: PostgresConnection) { connection.close(Self.idleCause) }
 
-    /// Closes connections that have been idle for a while. Those that another pool waits for are
-    /// closed at once.
+    /// Closes connections that have been idle for a while. If another pool waits for a connection,
+    /// idle ones are closed at once.
     func closeIdle(_ now: Int64) {
         let patience = Int64(configuration.idleTimeout) * 1_000_000
         for reader in readers
@@ -393,8 +393,8 @@ extension Pool {
             configuration.measures.refusals.increment(by: gone.count)
             for waiter in gone { waiter.finish(nil) }
         }
-        // The server cancels a statement after its timeout, so if it says nothing for longer, it is
-        // gone.
+        // The server cancels a statement after its timeout, so a server that is silent for longer
+        // is gone.
         let patience = Int64(configuration.statementTimeout + configuration.silence) * 1_000_000
         if configuration.statementTimeout > 0 {
             for connection in readers + writers

@@ -3,8 +3,8 @@ import Synchronization
 import Text
 
 /// The database as one login role sees it. Each event loop has a few pipelined connections for
-/// reads and some for transactions. A call from one of `loops` uses that loop's connections, or
-/// another loop's if it has none. All other callers use the first loop's.
+/// reads and some for transactions. A call from one of `loops` uses the connections of that loop
+/// or, if that loop has none, those of another loop. All other callers use the first pool.
 package final class Postgres: Sendable {
     /// The configuration given to `init`; the pools of all loops share it.
     package let configuration: PostgresConfiguration
@@ -17,9 +17,9 @@ package final class Postgres: Sendable {
     private let homes: [Int]
 
     /// Connects at once, and again whenever the database comes back. `loops` must not be empty.
-    /// `reserved` is the number of connections that are reserved on each loop; a loop with 0 uses
-    /// another's. Without a budget, each loop has its own connections. `workers` answer the reads
-    /// of one tenant.
+    /// `reserved` has, for each loop, the number of connections that are reserved for it; a loop
+    /// with 0 uses those of another loop. If `reserved` is `nil`, each loop has its own
+    /// connections. `workers` answer the reads that concern only one tenant.
     package init(
         configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil,
         workers: CitusWorkers? = nil
@@ -54,9 +54,9 @@ package final class Postgres: Sendable {
 
     func pool(forReads: Bool) -> Pool { pools[index(forReads: forReads)] }
 
-    /// Runs a read, pipelined with others; each cycle of the loop ends with one sync for all. The
-    /// read may be sent twice (if its batch failed or its connection was lost), so it must not
-    /// change anything.
+    /// Runs a read. The reads of one loop cycle are pipelined, with one sync at the end of the
+    /// cycle. A read may be sent twice (if its batch failed or its connection was lost), so it must
+    /// not change anything.
     package func read(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await send(sql, .read)
     }
@@ -80,7 +80,7 @@ package final class Postgres: Sendable {
     }
 
     /// Runs a statement, usually a write, in a transaction of its own. Throws `.commitUnknown` if
-    /// the connection was lost before the server acknowledged it.
+    /// the connection was lost before the server acknowledged the commit.
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         let deadline = Deadline.current
         deadline?.beginWriting()
@@ -89,7 +89,7 @@ package final class Postgres: Sendable {
     }
 
     /// Like `query`, for writes on which no response depends, such as counters. If the connection
-    /// was lost, it throws `.unavailable`.
+    /// is lost, this throws `.unavailable`.
     package func mark(_ sql: SQL) async throws(PostgresError) -> Rows {
         do {
             return try await send(sql, .write)
@@ -130,7 +130,8 @@ package final class Postgres: Sendable {
         let sql: SQL = """
             SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'
             """
-        // If a writer was answered recently, writers are available, so do not wait in their queue.
+        // If a connection for writes made progress recently, such connections are available, so
+        // there is no need to wait for one.
         let rows = try await hasActiveWriter() ? read(sql) : mark(sql)
         return try rows.first?.get(0, as: Bool.self) ?? false
     }

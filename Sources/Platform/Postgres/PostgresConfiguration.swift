@@ -46,7 +46,7 @@ package struct PostgresConfiguration: Sendable {
     /// PostgreSQL's `plan_cache_mode`; the conninfo's own options override it.
     package var planCacheMode: StaticString = "auto"
     /// Called with the name and the cause of an event: connections are refused or lost, the server
-    /// reports a fault about itself, or either is over.
+    /// reports a fault about itself, or such an outage is over.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
     /// The current outages of the server, shared by all copies of the configuration.
     package let outages = DatabaseOutages()
@@ -69,7 +69,7 @@ package struct PostgresMeasures: Sendable {
     package init() {}
 }
 
-/// Outages of a server that are in the log. Each is logged once, not once for each connection.
+/// The current outages of a server. An outage that affects several connections is logged as one.
 package final class DatabaseOutages: Sendable {
     /// The event that is logged when an outage is over.
     package static let isBack: StaticString = "postgres.recovered"
@@ -78,8 +78,8 @@ package final class DatabaseOutages: Sendable {
     private let connections = RepeatedFailure()
     private let faults = Mutex<[String: RepeatedFailure]>([:])
     private let hasFaults = Atomic(false)
-    /// Seconds without a fault after which it counts as over. A fault shows only when a statement
-    /// runs, so the next one could come late.
+    /// A fault counts as over after this many seconds without a recurrence. The time is long,
+    /// because a lasting fault shows only when a statement runs.
     private static let calmOfFaults: Int64 = 60
     /// The faults with which a server ends its connections.
     private static let endings = ["postgres.shut_down", "postgres.start_awaited"]
@@ -106,7 +106,7 @@ package final class DatabaseOutages: Sendable {
         pool.configuration.log(name, error.detail + news.suffix)
     }
 
-    /// Logs that outages are over, where they are. Called when the pool has connections.
+    /// Logs each outage that is over. Called when the pool has connections.
     func worked(_ pool: Pool) {
         if let news = connections.worked(at: pool.loop.now) {
             tell("connected again after \(news.seconds) s", news, pool)

@@ -94,7 +94,7 @@ final class PostgresConnection: @unchecked Sendable {
     var isOpen: Bool { handle != nil }
     var isIdle: Bool { head == expected.count }
 
-    /// Adds a read to the current batch. `seal` ends the batch with a sync.
+    /// Adds a statement to the current batch. `seal` ends the batch with a sync.
     func submit(_ statement: Statement, before prelude: [String] = []) {
         guard isOpen else { return lost(statement) }
         if isIdle { lastProgress = loop.now }
@@ -151,8 +151,8 @@ final class PostgresConnection: @unchecked Sendable {
         loop.rewatch(descriptor, readable: true, writable: on)
     }
 
-    /// Closes the connection and fails all its statements. Reads that were sent only once move to
-    /// another connection. For writes, the outcome is unknown.
+    /// Closes the connection. Reads that were sent only once move to another connection. All other
+    /// statements fail, and the outcome of writes is unknown.
     func close(_ cause: String) {
         guard let open = handle else { return }
         handle = nil
@@ -276,8 +276,8 @@ extension PostgresConnection {
         return true
     }
 
-    /// Fails a statement that libpq did not accept: out of memory, more than 65,535 values, or a
-    /// broken connection.
+    /// Fails a statement that libpq did not accept, because memory is short, the statement has more
+    /// than 65,535 values, or the connection is broken.
     private func refuse(_ statement: Statement) {
         let cause = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
         inFlight -= 1
@@ -319,7 +319,8 @@ extension PostgresConnection {
             // Keep the order in which the server sent: deliver a notification before the answer
             // that follows it.
             takeNotifications()
-            // The callback may have used this connection and closed it because it was lost.
+            // The callback of a notification may have used this connection, found it lost and
+            // closed it.
             guard isOpen else { return }
             take(answer)
         }

@@ -25,8 +25,8 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package let kind: Kind
     /// What happened, without data; only for the log.
     package let detail: String
-    /// The name in the log of a failure that the server reports about itself; `nil` for any other
-    /// failure.
+    /// The name under which the log shows a failure that the server reports about itself; `nil` for
+    /// any other failure.
     package let fault: StaticString?
 
     /// Makes an error. `detail` must not contain a bound value, because it is logged.
@@ -57,11 +57,10 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package var isInsufficientPrivilege: Bool { sqlstate == "42501" }
     /// Whether it is a serialization failure or a deadlock: the whole transaction may be run again.
     package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }
-    /// Whether the statement certainly had no effect for lack of a connection, so that it may be
-    /// sent again.
+    /// Whether the kind is `.unavailable`: the statement certainly had no effect, so it may be sent
+    /// again.
     package var isUnavailable: Bool { kind == .unavailable }
-    /// Whether the failure is that of a connection: none was free or could be opened in time, or it
-    /// was lost.
+    /// Whether no connection was available in time, the connection was lost, or a timeout passed.
     package var isOfConnection: Bool {
         [.unavailable, .timeout, .commitUnknown].contains(kind)
     }
@@ -70,8 +69,8 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         fault.map { ServerFault.namesOfRefusedWrites.contains($0.description) } ?? false
     }
 
-    /// The text for the person who runs a command: as in the log, but always with PostgreSQL's own
-    /// message.
+    /// The text for the person who runs a command. Unlike `description`, it contains PostgreSQL's
+    /// own message for every SQLSTATE.
     package var inFull: String {
         guard case .server(let sqlstate, let message, let constraint) = kind else {
             return description
@@ -116,8 +115,8 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     /// The error of a statement that failed only because another statement of its batch failed.
     static let batchAborted = PostgresError(.unavailable, "batch aborted")
 
-    /// Reads the error of a failed result. If it has no SQLSTATE, it is libpq's own: the connection
-    /// is lost.
+    /// Reads the error of a failed result. An error without an SQLSTATE is libpq's own, and means
+    /// that the connection is lost.
     init(result: OpaquePointer) {
         func field(_ code: Int32) -> String? {
             PQresultErrorField(result, code).map { String(cString: $0) }
@@ -141,7 +140,8 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// One of several servers did not confirm a commit, which may become visible there later.
+    /// The error of a commit that one of several servers did not confirm. The commit may become
+    /// visible on that server later.
     static let unconfirmed = PostgresError(.commitUnknown, "a server did not confirm")
 
     /// Removes a shard's number from a constraint's name. On a database of several servers, the

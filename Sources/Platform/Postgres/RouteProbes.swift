@@ -2,11 +2,11 @@ import Runtime
 import Synchronization
 import Text
 
-/// Tests what is between the service and PostgreSQL (such as a pooler) before anything relies on
-/// it.
+/// Tests whether something between the service and PostgreSQL, such as a pooler, loses
+/// notifications or shares connections.
 extension Postgres {
-    /// Whether a notification that another connection of this pool sends reaches a listening one
-    /// within `limit` nanoseconds. Throws if that cannot be found out.
+    /// Whether a listening connection receives, within `limit` nanoseconds, a notification that
+    /// another connection of this pool sends. Throws if this could not be tested.
     package func hearsNotifications(within limit: Int64) async throws(PostgresError) -> Bool {
         let loop = firstLoop
         let isListening = Atomic(false)
@@ -42,9 +42,10 @@ extension Postgres {
         return try answer.get()
     }
 
-    /// Whether two connections of this pool use the same connection of the server, because a pooler
-    /// lends one out for each transaction. The pool must have one connection for reads and one for
-    /// transactions. Used at a standby, where LISTEN is refused.
+    /// Whether two connections of this pool use the same server connection, which shows that a
+    /// pooler lends out its server connections for each transaction. The pool must have one
+    /// connection for reads and one for transactions. This test also works at a standby, which
+    /// refuses LISTEN.
     package func sharesServerConnections() async throws -> Bool {
         let own: SQL = "SELECT pg_backend_pid()"
         var changes = 0

@@ -4,7 +4,8 @@ import Text
 
 /// Owns one libpq result.
 ///
-/// `@unchecked Sendable`: the result is complete when this is made, and is only read afterwards.
+/// `@unchecked Sendable`: the result is complete before this object is made, and is only read
+/// afterwards.
 final class ResultHandle: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -95,8 +96,8 @@ package struct Row: Sendable {
         throw PostgresError(.decoding, column)
     }
 
-    /// Returns the bytes of a column, which must exist; `nil` for NULL. They are in the result's
-    /// own memory and valid only as long as the row.
+    /// Returns the bytes of a column, which must exist; `nil` for NULL. The bytes are in the
+    /// result's own memory, and are valid only as long as the row exists.
     package func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
         let column = Int32(truncatingIfNeeded: column)
         let count = Int(PQgetlength(result.pointer, index, column))

@@ -2,7 +2,7 @@ import Text
 
 /// One SQL statement and its bound values. An interpolated value never becomes part of the text: it
 /// is sent as a parameter (`$1`, `$2` …) in the binary format. Each different text is prepared as a
-/// statement of its own, so a statement should have few texts: bind what varies.
+/// statement of its own, so a statement should have few different texts: bind what varies.
 package struct SQL: ExpressibleByStringInterpolation, Sendable {
     struct Slot: Sendable {
         var type: UInt32
@@ -114,8 +114,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return sum
     }
 
-    /// Binds the next `$n` if the text contains it already. Do not append another statement
-    /// afterwards.
+    /// Binds a value to the next `$n`, which the text already contains. Do not append another
+    /// statement afterwards.
     mutating func bindUnmarked(_ array: BoundArray) {
         let offset = values.count
         array.encode(into: &values)

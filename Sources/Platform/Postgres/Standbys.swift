@@ -5,8 +5,9 @@ import Text
 /// One or more standbys of the database behind one address. The app's role and the platform's role
 /// read from them.
 ///
-/// They serve reads that may be somewhat old, but not older than a given position of the log. If no
-/// standby can serve such a read, the primary does, so a standby never makes a read fail.
+/// They serve reads whose result may be somewhat old, but not older than a given position of the
+/// write-ahead log. If no standby can serve such a read, the primary serves it, so a standby never
+/// makes a read fail.
 package final class Standbys: Sendable {
     private let app: Postgres
     private let platform: Postgres
@@ -146,9 +147,9 @@ package struct StandbyMeasures: Sendable {
     package init() {}
 }
 
-/// How far the server behind one connection has replayed the primary's log. It never goes back,
-/// because a server that restarts closes its connections. What another connection reports does not
-/// count, since several standbys may share an address.
+/// How far the server behind one connection has replayed the primary's log. This position never
+/// goes back, because a server that restarts closes its connections. What another connection
+/// reports does not count, since several standbys may share an address.
 struct Replay {
     /// The question for the server's position. The ELSE branch is for a standby that was promoted:
     /// its data is what it has written itself.
@@ -164,8 +165,8 @@ struct Replay {
 }
 
 extension Postgres {
-    /// Returns what this server has replayed or, as the primary, written. Returns `nil` if a
-    /// standby has replayed nothing yet.
+    /// Returns the position up to which this server has replayed the write-ahead log or, if it is
+    /// the primary, written it. Returns `nil` if a standby has replayed nothing yet.
     package func replayed() async throws(PostgresError) -> WALPosition? {
         try await read(Replay.question).first?.get(0)
     }
@@ -180,10 +181,10 @@ extension PostgresError {
 }
 
 extension PostgresConnection {
-    /// Sends a read once the server has replayed the position that it needs. If that is not known,
-    /// the server is asked first. A condition within the read's own batch would save this round
-    /// trip. But it could stop the read only by an error, which would fill the standby's log and
-    /// fail the other reads of the batch.
+    /// Sends a read if the server has replayed the write-ahead log up to `needed`. Unless this is
+    /// already known, the server is asked first. A condition in the read's own batch would save
+    /// this round trip, but it could stop the read only by an error. Such errors would fill the
+    /// standby's log and fail the other reads of the batch.
     func submit(_ statement: Statement, replayed needed: WALPosition) {
         if replay.known >= needed { return submit(statement) }
         replay.waiting.append((needed, statement))

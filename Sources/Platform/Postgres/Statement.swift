@@ -36,9 +36,11 @@ final class Statement: @unchecked Sendable {
     var warningsBefore = 0
     /// Whether the server sent a warning between this statement and its answer.
     var isUnconfirmed = false
-    /// Where to record the log's position after the commit; `nil` if it is not needed.
+    /// Where to record the position of the write-ahead log after the commit; `nil` if it is not
+    /// needed.
     var position: CommitPosition?
-    /// The number of the latest question for the log's position; each attempt asks one.
+    /// The number of the latest question for the position of the write-ahead log. Each attempt to
+    /// send the statement adds a new question.
     var lastQuestion = 0
     var awaitsPosition = false
     private var trace: Trace?
@@ -57,8 +59,8 @@ final class Statement: @unchecked Sendable {
         self.finish = finish
     }
 
-    /// Begins a trace span, which ends when the statement completes. If `trace` is `nil`, there is
-    /// none.
+    /// Begins a trace span, which ends when the statement completes. Does nothing if `trace` is
+    /// `nil`.
     func follow(_ trace: Trace?) {
         guard let trace else { return }
         self.trace = trace
@@ -79,14 +81,15 @@ final class Statement: @unchecked Sendable {
         finish?(answer)
     }
 
-    /// Completes with the answer that arrived before the log's position.
+    /// Completes the statement with the answer that it held until the position of the write-ahead
+    /// log arrived.
     func completeHeld() {
         guard let held else { return }
         self.held = nil
         complete(held)
     }
 
-    /// Fails with the error that was already found, or else with `.unavailable`.
+    /// Fails with `failure` if it is set, otherwise with `.unavailable`.
     func abandon(_ cause: String) {
         complete(.failure(failure ?? PostgresError(.unavailable, cause)))
     }

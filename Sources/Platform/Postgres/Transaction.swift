@@ -6,8 +6,8 @@ import Text
 package struct Transaction: Sendable {
     let session: TransactionSession
 
-    /// Runs a statement after all earlier ones. Once one has failed, the transaction can only be
-    /// rolled back.
+    /// Runs a statement after all earlier ones. Once a statement has failed, the transaction can
+    /// only be rolled back.
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
@@ -16,12 +16,12 @@ package struct Transaction: Sendable {
     }
 
     /// Runs a statement whose answer is not needed. It is sent together with the next statement or
-    /// with COMMIT, and if it fails, so does that.
+    /// with COMMIT, which fails too if this statement fails.
     package func queryLater(_ sql: SQL) { session.sendLater(sql) }
 
     /// Makes a setting that applies from the next statement until the end of the transaction. It is
-    /// sent as a command instead of a call of `set_config`, because a database of several servers
-    /// forwards only the command.
+    /// sent as the command SET LOCAL and not as a call of `set_config`, because a database of
+    /// several servers forwards only SET LOCAL.
     package func setLater(_ name: StaticString, _ value: String) {
         session.sendLater(command: Postgres.setLocal(name, value))
     }
@@ -66,7 +66,7 @@ package struct OpenTransaction: Sendable {
 
 extension Postgres {
     /// Runs `body` in a transaction, which is then committed. If `body` throws, the transaction is
-    /// rolled back and the error rethrown. Settings and waiting are as for `begin`.
+    /// rolled back and the error rethrown. `settings` are as for `begin`.
     package func transaction<T: Sendable>(
         settings: [(StaticString, String)] = [],
         _ body: (Transaction) async throws -> T
@@ -175,11 +175,12 @@ final class TransactionSession: @unchecked Sendable {
     private let connection: PostgresConnection
     /// The trace of the request that began the transaction.
     private let trace: Trace?
-    /// The commands that are sent before the first statement, in the same round trip.
+    /// The commands that are sent before the next statement, in the same round trip: at first BEGIN
+    /// and the settings.
     private var prelude: [String]
-    /// Statements whose answers are not awaited yet. They are sent before the next awaited one, in
-    /// the same round trip. If they reach `bytesThatWait`, they are sent at once, so that the
-    /// server can already work on them.
+    /// Statements whose answers are not awaited yet. They are sent before the next awaited
+    /// statement, in the same round trip. If their values exceed `bytesThatWait` bytes, they are
+    /// sent at once, so that the server can already work on them.
     private let waiting = Mutex<(statements: [Waiting], bytes: Int)>(([], 0))
     private static let bytesThatWait = 32 * 1024
     /// The first failure of a statement that was not awaited. It becomes the answer to the next
@@ -279,7 +280,7 @@ final class TransactionSession: @unchecked Sendable {
         connection.submitCommitting(statement, before: before)
     }
 
-    /// Sends COMMIT. Returns `nil` if the server confirmed it, else why not.
+    /// Sends COMMIT. Returns `nil` if the server confirmed the commit, otherwise the error.
     func commit() async -> PostgresError? {
         await finish("COMMIT", noting: CommitPosition.current) { answer, earlier, isUnconfirmed in
             switch answer {
@@ -304,8 +305,8 @@ final class TransactionSession: @unchecked Sendable {
         _ = await finish("ROLLBACK") { _, _, _ in nil }
     }
 
-    /// Ends the transaction and returns the connection to the pool, or closes the connection if
-    /// that failed.
+    /// Ends the transaction and returns the connection to the pool. Closes the connection if the
+    /// command fails.
     private func finish(
         _ command: SQL, noting position: CommitPosition? = nil,
         _ judge:

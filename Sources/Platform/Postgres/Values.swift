@@ -137,7 +137,7 @@ extension PostgresEncodable where Self: RawRepresentable, RawValue == String {
 }
 
 extension PostgresDecodable where Self: RawRepresentable, RawValue == String {
-    /// Decodes a text as a case of the enumeration; `nil` if it is none.
+    /// Decodes a text as a case of the enumeration; `nil` if no case has this text.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Self? {
         String.decode(bytes, type: type).flatMap(Self.init(rawValue:))
     }

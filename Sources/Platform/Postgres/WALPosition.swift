@@ -98,8 +98,8 @@ extension PostgresConnection {
         statement.awaitsPosition = true
         let number = statement.lastQuestion
         let question = Statement(CommitPosition.question, .inTransaction) { answer in
-            // This question belongs to an earlier attempt at the statement, which committed
-            // nothing.
+            // If the numbers differ, this question belongs to an earlier attempt at the statement,
+            // which committed nothing.
             guard number == statement.lastQuestion else { return }
             position.note(answer)
             statement.awaitsPosition = false
@@ -118,7 +118,7 @@ extension Postgres {
     }
 
     /// Returns how far the primary's log is flushed. While the primary is idle, its standbys have
-    /// all of that.
+    /// the log up to this position.
     package func flushedPosition() async throws(PostgresError) -> WALPosition {
         try await position("SELECT pg_current_wal_flush_lsn()")
     }
@@ -130,8 +130,8 @@ extension Postgres {
 }
 
 /// The positions of the primary's log in the last seconds. They show how old a standby's data is.
-/// The time of its last replayed transaction would not, because that gets older while an idle
-/// primary writes nothing.
+/// The time of the standby's last replayed transaction would not show this: while an idle primary
+/// writes nothing, that time gets older, but the data does not.
 package final class PrimaryPositions: Sendable {
     private struct Sample {
         var at: Int64
@@ -161,7 +161,8 @@ package final class PrimaryPositions: Sendable {
     }
 
     /// The position that a standby must have replayed so that its data is not older than the limit.
-    /// Before the limit has passed once, it is that of the first sample; `nil` without a sample.
+    /// Until the first sample is as old as the limit, this is the position of the first sample;
+    /// `nil` without a sample.
     var least: WALPosition? {
         let end = now() - limit
         return samples.withLock { samples in

@@ -4,12 +4,12 @@ import Text
 
 /// Decides whether this process may still answer from its cache. It does no input or output.
 ///
-/// Every cached answer has a `Token`, taken *before* its query was sent, and the `Tags` of the
+/// Every cached answer has a `Token`, taken *before* its query was sent, and the `CacheTags` of the
 /// objects it depends on. An invalidation stamps its tags with the next number. An answer is stale
 /// if its token is older than the stamp of one of its tags. So an answer that was read while a
 /// change happened never counts as fresh, and no list of running queries is needed. In addition a
-/// lease must be active. It lasts from the moment before its renewal was sent, for nine tenths of
-/// its length, in case clocks run at different speeds.
+/// lease must be active. Its time counts from just before its renewal was sent. Only nine tenths of
+/// its length are used, in case clocks run at different speeds.
 package final class Freshness: Sendable {
     /// The number of the latest invalidation at the time when a query was sent.
     package struct Token: Sendable, Equatable {
@@ -38,8 +38,8 @@ package final class Freshness: Sendable {
         cells = (0..<count).map { _ in Cell() }
     }
 
-    /// Extends the trust in the cache: the database acknowledged a renewal of the lease that was
-    /// sent at this time.
+    /// Extends the trust in the cache: the database acknowledged a renewal of the lease, which was
+    /// sent at `sentAt`.
     package func renewed(sentAt: Int64) {
         trustedUntil.store(sentAt + lease / 10 * 9, ordering: .sequentiallyConsistent)
     }

@@ -6,12 +6,12 @@ import Text
 /// invalidations of the others, and makes its own changes wait until the others have acknowledged
 /// them.
 ///
-/// The lease is renewed over the listening connection, where the server sends the invalidations of
-/// a change before it answers a later renewal. So a lease that was renewed after a change implies
-/// that the change is known, if notifications arrive at all. Something between the service and
-/// PostgreSQL may drop them. Therefore the connection must also receive an echo: a test
-/// notification that another connection sends to it. A connection that hangs, or that receives no
-/// echo, does not renew the lease.
+/// The lease is renewed over the listening connection. On that connection, the server sends the
+/// invalidations of a change before it answers a later renewal. So after a renewal all earlier
+/// changes are known, if notifications arrive at all. Something between the service and PostgreSQL
+/// may drop them. Therefore the connection must also receive an echo: a test notification that
+/// another connection sends to it. A connection that hangs, or that receives no echo, does not
+/// renew the lease.
 package final class Replica: Sendable {
     package let id = UUID.random()
     private let postgres: Postgres
@@ -28,8 +28,8 @@ package final class Replica: Sendable {
     private struct State {
         var listener: NotificationListener?
         var isStopped = false
-        /// When the current step began: to catch up, to ask for an echo, or to renew. `nil` if none
-        /// is in progress.
+        /// When the current step (catching up, asking for an echo, or renewing) began; `nil` if no
+        /// step is in progress.
         var renewing: Int64?
         /// Whether the last echo was received on the listening connection.
         var hasHeard = false
@@ -39,7 +39,8 @@ package final class Replica: Sendable {
         var untold: [Int64] = []
         /// Whether an acknowledgement is being sent.
         var isTelling = false
-        /// The start time of the database server that answered last, and when it first answered.
+        /// The start time of the database server that answered last, and when that server first
+        /// answered.
         var server: (startedAt: Int64, since: Int64)?
     }
 
@@ -119,8 +120,8 @@ package final class Replica: Sendable {
         postgres.firstLoop.after(lease / 3) { [self] in beat() }
     }
 
-    /// Renews the lease. The cache is trusted only after an echo is received that was sent after
-    /// the renewal: every change whose process may not have seen the renewal is then known. The
+    /// Renews the lease. The cache is trusted only after an echo has arrived that was sent after
+    /// the renewal. By then, every change is known whose process may not have seen the renewal. The
     /// lease counts from before the renewal was sent.
     private func renew(_ listener: NotificationListener) {
         let sent = clock()
@@ -176,8 +177,8 @@ package final class Replica: Sendable {
     /// Discards the whole cache, since earlier changes may have been missed, and acknowledges
     /// recent changes to the replicas that wait. Called each time that listening begins.
     private func catchUp() {
-        // Compared with another server's clock, the lease of a running replica may look expired, so
-        // do not delete old rows soon.
+        // Resets `renewals`, so that `tidy` does not run soon: by another server's clock, the lease
+        // of a running replica may look expired.
         let began = clock()
         let listener = state.withLock { state in
             state.renewals = 0
@@ -272,8 +273,8 @@ package final class Replica: Sendable {
         guard let number = try rows.first?.get(0, as: Int64.self) else {
             throw PostgresError(.decoding, "no number for an invalidation")
         }
-        // Done before the commit, because acknowledgements may arrive before the commit's own
-        // answer.
+        // The wait is registered now, because acknowledgements may arrive earlier than the answer
+        // to the commit.
         state.withLock { $0.waiting[number] = Wait() }
         return PublishedInvalidation(number: number, tags: tags)
     }
@@ -313,7 +314,7 @@ package final class Replica: Sendable {
         state.withLock { _ = $0.waiting.removeValue(forKey: published.number) }
     }
 
-    /// Waits until no other replica answers from before the change any more. Call this after the
+    /// Waits until no other replica answers with the state before the change. Call this after the
     /// commit.
     package func awaitAcknowledgements(_ published: PublishedInvalidation) async {
         freshness.invalidate(Array(published.tags))
@@ -349,9 +350,9 @@ package final class Replica: Sendable {
 
     /// Returns the replicas that may still answer from their caches. If the database cannot list
     /// them, one unknown replica whose lease began just now represents them all. The end of a lease
-    /// depends on the clock of the server that granted it. After a failover or a restart that may
-    /// be another server, so such a lease counts as active until the length of one lease has passed
-    /// since the current server was first heard.
+    /// depends on the clock of the server that granted it. After a failover or a restart, the
+    /// current server may have another clock. So a lease that an earlier server granted counts as
+    /// active until one lease length after the current server first answered.
     private func activeOthers() async -> [Other] {
         let unknown = [Other(id: UUID(high: 0, low: 0), remaining: lease)]
         guard
@@ -374,7 +375,8 @@ package final class Replica: Sendable {
             // Add a millisecond, because the time was rounded down.
             var remaining = (microseconds + 1000) * 1000
             if !isOfThisServer {
-                // A replica of an older version renews its lease without the mark of the server.
+                // A replica of an older version renews its lease without updating `server`, so the
+                // lease may be one of this server.
                 remaining = max(remainingElsewhere(startedAt), min(lease, remaining))
             }
             if remaining > 0 { others.append(Other(id: other, remaining: remaining)) }
@@ -382,8 +384,8 @@ package final class Replica: Sendable {
         return others
     }
 
-    /// Returns the nanoseconds until every lease has ended that was granted before the server that
-    /// started at this time.
+    /// Returns the nanoseconds until all leases have ended that servers before the current one
+    /// granted. The current server started at `startedAt`.
     private func remainingElsewhere(_ startedAt: Int64) -> Int64 {
         let now = clock()
         return state.withLock { state in
@@ -455,7 +457,7 @@ enum InvalidationMessage: Equatable {
     /// `change 17 <replica> <id> <id> …`: these objects were changed. Without ids, any object may
     /// have changed.
     case change(number: Int64, by: UUID, tags: [CacheTag])
-    /// `acknowledged 17 <replica>`: the replica no longer answers from before the change.
+    /// `acknowledged 17 <replica>`: the replica no longer answers with the state before the change.
     case acknowledged(number: Int64, by: UUID)
 
     /// The most objects that one message names. A larger change invalidates the whole cache.
