@@ -47,7 +47,7 @@ package struct Settings: Sendable {
     package var readDatabaseURL: Secret?
     /// `GATEHOUSE_READ_PLATFORM_DATABASE_URL`: connects to a standby as the platform's role.
     package var readPlatformDatabaseURL: Secret?
-    /// How many seconds the data of a standby may be old if it is to answer.
+    /// The greatest age, in seconds, at which a standby's data may still answer reads.
     package var readLag: Int
     /// `GATEHOUSE_WORKER_DATABASE_URL`: connects as the app's role to each worker server of a
     /// distributed database. It has the placeholders `{host}` and `{port}`. If `nil`, the
@@ -74,7 +74,8 @@ package struct Settings: Sendable {
     /// `GATEHOUSE_OUTBOUND_ALLOW`: internal addresses that outbound requests may reach, separated
     /// by commas. They are not checked before they are used.
     package var outboundAllow: String?
-    /// Whether imports accept only password hashes within the tighter bounds.
+    /// Whether imports accept only password hashes that keep the tighter limits on their cost
+    /// parameters.
     package var holdsImportedHashesTightly: Bool
     package var listen: Address
     /// The public URL: scheme, host and port, without a trailing slash.

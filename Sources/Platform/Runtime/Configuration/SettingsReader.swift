@@ -17,8 +17,8 @@ struct SettingsReader {
         self.readFile = readFile
     }
 
-    /// Returns a value. Returns `nil` if it is absent or empty, or if it cannot be read, which is
-    /// recorded as a fault.
+    /// Returns the value of a setting; `nil` if it is absent or empty. If it cannot be read,
+    /// records a fault and returns `nil`.
     mutating func bytes(_ name: String) -> [UInt8]? {
         let file = name + Self.fileSuffix
         known.insert(name)
@@ -97,7 +97,7 @@ struct SettingsReader {
     }
 }
 
-/// Reads each kind of setting. If the format is wrong, the fault explains the right one.
+/// Reads each kind of setting. If the format is wrong, the fault explains the right format.
 extension SettingsReader {
     mutating func databaseURL(_ name: String) -> Secret? {
         checked(name, "must be a URL such as postgresql://user:password@host:5432/name") { text in

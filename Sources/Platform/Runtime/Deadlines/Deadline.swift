@@ -15,7 +15,7 @@ package final class Deadline: Sendable {
     private static let waitReserve: Int64 = 200_000_000
 
     /// Nanoseconds by which the limit is moved while the handler waits for a piece of the body. The
-    /// server refuses a slow body long before that.
+    /// server refuses a slow body long before this time has passed.
     private static let pause: Int64 = 86_400_000_000_000
 
     private struct State {
@@ -78,8 +78,8 @@ package final class Deadline: Sendable {
         }
     }
 
-    /// Whether a COMMIT may be sent; call it just before. False if the server has already responded
-    /// that the request wrote nothing.
+    /// Whether a COMMIT may be sent. Call this just before sending one. False if the server has
+    /// already responded that the request wrote nothing.
     package func mayCommit() -> Bool {
         state.withLock { state in
             guard !state.isOver else { return false }

@@ -8,8 +8,8 @@ import Synchronization
 /// `@unchecked Sendable`: every stored property but `remote` is used on the loop's own thread only
 /// (`assertOnLoop` checks this in the entry points); `remote` is behind a mutex.
 package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable {
-    /// Receives the events of a descriptor. After a hang-up or an error, both are true if both are
-    /// watched.
+    /// Receives the events of a descriptor. After a hang-up or an error, `readable` is true, and so
+    /// is `writable` if writing is watched.
     package typealias Ready = (_ readable: Bool, _ writable: Bool) -> Void
 
     private struct Watch {

@@ -85,7 +85,7 @@ package struct Listener: Sendable {
     }
 
     /// Throws if it is impossible to listen at the address, for example because another process
-    /// does.
+    /// listens there.
     package static func probe(_ address: String) throws(ListenError) {
         let (host, port) = try parse(address)
         try Listener(host, port, backlog: 0, isShared: false).close()

@@ -96,8 +96,8 @@ private func selectHTTP11(
     return SSL_TLSEXT_ERR_ALERT_FATAL
 }
 
-/// Counts the records that a client sends. OpenSSL calls this with the header of each record, and
-/// with the true type of each TLS 1.3 record.
+/// Counts the records without application data that a client sends. OpenSSL calls this with the
+/// header of each record, and with the true type of each TLS 1.3 record.
 private func countRecord(
     _ isWritten: Int32, _ version: Int32, _ kind: Int32, _ bytes: UnsafeRawPointer?, _ count: Int,
     _ session: OpaquePointer?, _ counted: UnsafeMutableRawPointer?
@@ -109,14 +109,14 @@ private func countRecord(
     Unmanaged<TLSSession>.fromOpaque(counted).takeUnretainedValue().countControlRecord()
 }
 
-/// The TLS of one connection. The handshake happens during the first reads. Use it only on its
-/// loop.
+/// The TLS state of one connection. The handshake happens during the first reads. Use it only on
+/// its loop.
 package final class TLSSession {
     /// The most records of a client's handshake. Honest clients send fewer than 10, or a few dozen
     /// if they split their hello.
     private static let handshakeRecords = 256
-    /// The most records without application data after the handshake that a client may send between
-    /// two requests, such as a key update or the closing alert.
+    /// The most records without application data, such as a key update or the closing alert, that a
+    /// client may send between two requests. Those of the handshake do not count.
     private static let controlRecords = 8
 
     private let session: OpaquePointer
@@ -156,7 +156,7 @@ package final class TLSSession {
         let wasEstablished = isEstablished
         let read = result(SSL_read(session, buffer.baseAddress, limit))
         if hasExceeded { return .failed }
-        // The records of the handshake do not count as records after it.
+        // The records of the handshake have a limit of their own, so the count begins anew.
         if !wasEstablished, isEstablished { controls = 0 }
         return read
     }

@@ -192,7 +192,7 @@ struct LogLine {
 }
 
 /// Decides when a repeated failure is logged: at its beginning, once a minute, and at its end, each
-/// with the count.
+/// time with the count so far.
 package final class RepeatedFailure: Sendable {
     /// The numbers for the line that should be logged now.
     package struct News: Sendable, Equatable {

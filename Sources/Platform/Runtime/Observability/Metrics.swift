@@ -30,8 +30,8 @@ package final class Metrics: Sendable {
 
     private struct Entries {
         var all: [Entry] = []
-        /// The index of each metric by name and labels. There are over a thousand, and all are
-        /// registered at every start, so a search through the list would take too long.
+        /// The index of each metric by name and labels. There are over a thousand metrics, and all
+        /// are registered at every start, so a search through the list would take too long.
         var indexes: [String: Int] = [:]
     }
 
@@ -40,8 +40,8 @@ package final class Metrics: Sendable {
     package init() {}
 
     /// Registers a counter. Its name consists of `[a-z0-9_]`, and by convention begins with
-    /// `gatehouse_` and ends in `_total`. If `sparse`, it is not shown before it first counts; for
-    /// labels with many possible values of which few occur.
+    /// `gatehouse_` and ends in `_total`. If `sparse`, it is not shown before it first counts. This
+    /// is for labels with many possible values of which few occur.
     package func counter(
         _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = [],
         sparse: Bool = false
@@ -190,8 +190,8 @@ package final class Gauge: Sendable {
 
 /// A distribution of times in nanoseconds, counted in buckets with round bounds from 50 µs to 30 s.
 package final class Histogram: Sendable {
-    /// The upper bounds of the buckets in nanoseconds, so that a goal like "under 100 ms" is one of
-    /// them. One more bucket counts all longer times.
+    /// The upper bounds of the buckets in nanoseconds. Common goals, such as "under 100 ms", are
+    /// among the bounds. One more bucket counts all longer times.
     static let bounds = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000,
         50_000_000, 100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000,
