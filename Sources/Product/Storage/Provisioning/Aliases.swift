@@ -26,9 +26,9 @@ extension Change {
             .signUpBound, AuditTarget("identity", tenant, key.provider.rawValue))
     }
 
-    /// Stores a `sub` as an alias of an identity of this tenant. An identity of a native user takes
-    /// only its first `sub`, one of an upstream's user takes each new one. A `sub` that is an alias
-    /// of another identity is not moved.
+    /// Stores a `sub` as an alias of an identity of this tenant. The identity of a native user gets
+    /// only its first `sub`; the identity of an upstream's user gets each new `sub`. A `sub` that
+    /// is an alias of another identity is not moved.
     func bind(_ alias: PoolAlias, to identity: UUID, _ key: IdentityKey) async throws {
         let unbound: SQL =
             key.isNativeName
@@ -73,8 +73,8 @@ extension Database {
 }
 
 extension Database {
-    /// The same attempt, for a user with several federated names: with the first name whose
-    /// identity is stored.
+    /// The attempt itself or, if the user has several federated names, the same attempt with the
+    /// first name whose identity is stored.
     func preferringKnown(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> ResolvedAttempt {

@@ -58,8 +58,8 @@ extension Change {
         return try rows.first?.get(0, as: UUID?.self)
     }
 
-    /// The locators that a token may contain. A tenant's locator is the six characters after the
-    /// token's prefix.
+    /// The parts of a token that may be its tenant's locator: six characters at the start of the
+    /// token or after a `_`.
     private static func locators(ofToken token: String?) -> [String] {
         let bytes = Array((token ?? "").utf8)
         var starts = [0]
@@ -71,8 +71,9 @@ extension Change {
     }
 
     /// Finds the requested tenant, the tenants of the tokens and the provider of a call, in one
-    /// statement. A provider's kind means the requested tenant's own provider if it has one,
-    /// otherwise the platform's. An id or a pool finds only a provider that the caller may name.
+    /// statement. If the call names the provider by its kind, that means the requested tenant's own
+    /// provider if the tenant has one, otherwise the platform's. An id or a pool finds only a
+    /// provider that the caller may name.
     private func found(
         _ call: ProvisioningCall
     ) async throws(PostgresError) -> (asked: UUID?, tokenTenants: [UUID], provider: Provider?) {
@@ -111,10 +112,10 @@ extension Change {
         return fitting.count == 1 ? fitting.first : nil
     }
 
-    /// The condition that a provider counts for the caller. For a tenant's credential these are the
-    /// platform's and the tenant's own, otherwise all that are confirmed. So a pool that only one
-    /// tenant claims counts only for that tenant's credentials. SQL checks it, since any number of
-    /// tenants may claim one pool.
+    /// The condition that a provider counts for the caller. For a tenant's credential, the
+    /// platform's providers and the tenant's own count; for the platform's credential, all
+    /// confirmed ones count. So a pool that a tenant claims without proof counts only for that
+    /// tenant's credentials. SQL checks this, since any number of tenants may claim one pool.
     private static func counting(for caller: UUID?) -> SQL {
         caller.map { "(tenant_id IS NULL OR tenant_id = \($0))" } ?? "confirmed"
     }
@@ -210,9 +211,11 @@ extension Change {
 
 extension Database {
     /// Chooses the address that the decision uses, if a provider verified several and a tenant is
-    /// requested. It is the address of the call's invite. Otherwise it is the only address that is
-    /// invited or has a pending row there, and if there are several or none, the primary one; see
-    /// `isAddressOpen`. The choice is made once, before anything is locked.
+    /// requested. If the call's invite is to one of the addresses, that address is chosen.
+    /// Otherwise the candidates are the addresses that have an invite or a pending user in the
+    /// tenant. The primary address is chosen if it is a candidate or if there are no candidates,
+    /// else the only candidate. If there are several other candidates, sets `isAddressOpen`. The
+    /// choice is made once, before anything is locked.
     func choosingAddress(_ call: ProvisioningCall) async throws -> ProvisioningCall {
         guard !call.otherEmails.isEmpty, let text = call.tenant else { return call }
         var asked = UUID(text)

@@ -16,7 +16,8 @@ final class DecisionState: Sendable {
 
     init(by actor: Actor) { self.actor = actor }
 
-    /// Records that the transaction switches to this tenant. Returns false if it was there already.
+    /// Records that the transaction switches to this tenant. Returns false if the transaction was
+    /// in this tenant already.
     func enter(_ tenant: UUID) -> Bool {
         state.withLock { state in
             defer { state.tenant = tenant }
@@ -51,7 +52,7 @@ final class DecisionState: Sendable {
     }
 }
 
-/// The user of a decision, with what only decisions read.
+/// The user of a decision, with the columns that only decisions read.
 struct DecidedUser: Sendable {
     /// The columns that `init` reads.
     static func columns(of tenant: UUID) -> SQL {
@@ -103,17 +104,17 @@ extension Change {
 
 /// Why a tenant may read a part of a decision that belongs to no tenant.
 enum DecisionPart: String, Sendable {
-    /// The tenant has a verified domain of the address, or a user for it who has signed in. It may
-    /// read everything about itself.
+    /// The tenant has verified the address's domain, or the decision is about a user of the tenant
+    /// who has signed in. The tenant may read everything about itself.
     case domain, user
-    /// The tenant only has an invite to the address. It may read the time, the outcome, and that
-    /// this invite did not help.
+    /// The tenant only has an invite to the address. The tenant may read the time, the outcome, and
+    /// that this invite did not help.
     case invite
 }
 
 extension Change {
-    /// Records for each tenant involved the part that it may read of a decision that belongs to no
-    /// tenant.
+    /// If the decision belongs to no tenant, records for each tenant involved the part of the
+    /// decision that this tenant may read.
     func recordParts(
         of result: ProvisioningResult, _ reading: FactsReading
     ) async throws(PostgresError) {

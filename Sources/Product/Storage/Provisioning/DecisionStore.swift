@@ -39,13 +39,14 @@ package struct DecisionRow: ListedRow {
     /// Milliseconds from the start of the transaction to the recording of the decision.
     package var durationMilliseconds: Double
     package var requestID: String?
-    /// Whether this is what one tenant may read of a decision that belongs to no tenant. It has no
-    /// subject, issuer and duration.
+    /// Whether this row is only the part that one tenant may read of a decision that belongs to no
+    /// tenant. Such a part has no subject, issuer or duration.
     package var isPart: Bool
     /// The changes that would have admitted the attempt; `nil` if they were not computed.
     package var wouldAdmit: [NearestYes]?
 
-    /// The columns of a decision as a tenant reads it or, if `tenant` is nil, as the platform does.
+    /// The columns of a decision as a tenant reads it or, if `tenant` is nil, as the platform reads
+    /// it.
     static func columns(of tenant: UUID?) -> SQL {
         let scope: SQL = tenant.map { "\($0)" } ?? "decisions.tenant_id"
         return """
@@ -82,8 +83,8 @@ package struct DecisionRow: ListedRow {
 extension DecisionRow {
     static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
         // Without a tenant, this is the condition of the index over all rows. Nearly all rows have
-        // no `part`. Written as `part IS NULL`, PostgreSQL without statistics would expect few such
-        // rows, and would sort all of them for one page.
+        // no `part`. If the condition were `part IS NULL`, PostgreSQL without statistics would
+        // expect few such rows, and would sort all of them for one page.
         let condition: SQL =
             tenant.map { "tenant_id = \($0)" } ?? "num_nulls(part) > 0 AND created_at > '-infinity'"
         return ListStatement(
@@ -121,7 +122,7 @@ package struct DecisionFilter: Sendable {
         self.emailKey = emailKey
     }
 
-    /// Whether the filter admits every decision, apart from its time and the text.
+    /// Whether the filter restricts decisions by nothing other than their time and the text.
     var isWide: Bool {
         outcomes == nil && reason == nil && user == nil && emailKey == nil && reference == nil
             && requestID == nil
@@ -130,8 +131,8 @@ package struct DecisionFilter: Sendable {
     var condition: SQL {
         var sql: SQL = ""
         if emailKey != nil, outcomes == [Outcome.refused.rawValue] {
-            // A literal and not a parameter, since only a literal matches the condition of the
-            // index by address.
+            // This is a literal and not a parameter, since only a literal matches the condition of
+            // the index by address.
             sql += " AND outcome = 'refused'"
         } else if let outcomes {
             sql +=
@@ -158,8 +159,8 @@ package struct DecisionFilter: Sendable {
 }
 
 extension Database {
-    /// One page of decisions. If `tenant` is nil, those of all tenants and of none, which only the
-    /// platform may see.
+    /// One page of decisions. If `tenant` is nil, the page has the decisions of all tenants and
+    /// those of none, which only the platform may see.
     package func decisions(
         _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
     ) async throws(PostgresError) -> ListPage<DecisionRow> {
@@ -183,8 +184,9 @@ extension Database {
         return filter
     }
 
-    /// The decision with this id; `nil` if there is none. If `tenant` is nil, it may be of any
-    /// tenant or of none, which only the platform may see, but never a tenant's part.
+    /// The decision with this id; `nil` if there is none. If `tenant` is nil, as only the platform
+    /// may pass it, the decision may belong to any tenant or to none, but it is never a tenant's
+    /// part.
     package func decision(_ id: UUID, tenant: UUID?) async throws(PostgresError) -> DecisionRow? {
         var sql: SQL = "SELECT \(DecisionRow.columns(of: tenant)) FROM decisions WHERE "
         sql +=

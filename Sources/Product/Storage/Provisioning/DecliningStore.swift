@@ -9,10 +9,10 @@ package typealias DeclineMail =
 
 /// How a person declines a tenant that would admit them.
 extension Database {
-    /// Declines the tenant with this id or slug for the person. If it would not admit the person,
-    /// nothing changes, but the response is the same. Such calls count like refusals; over a limit
-    /// they become `rate_limited`, with one decision per minute. If `mail` is nil, the inviter gets
-    /// no mail.
+    /// Declines the tenant with this id or slug for the person. If the tenant would not admit the
+    /// person, nothing changes, but the response is the same. Such calls count like refusals; over
+    /// a limit they become `rate_limited`, with one decision per minute. If `mail` is nil, the
+    /// inviter gets no mail.
     package func decline(
         _ call: ProvisioningCall, tenant: String, by actor: Actor,
         mail: DeclineMail?, render: @escaping Render
@@ -118,8 +118,8 @@ extension FactsReading {
 }
 
 extension Change {
-    /// The address of the person who sent an invite; `nil` if it was sent with a key that has no
-    /// owner.
+    /// The address of the person who sent an invite; `nil` if the invite was sent with a key that
+    /// has no owner, or if the person is no longer active.
     fileprivate func inviterAddress(_ invite: InviteRow) async throws(PostgresError) -> String? {
         guard let id = UUID(invite.inviterID) else { return nil }
         let rows: Rows

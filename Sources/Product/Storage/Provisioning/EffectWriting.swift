@@ -14,8 +14,8 @@ struct EffectWriting: Sendable {
     let isAddressTrusted: Bool
     /// Whether only a provider or credential of the tenant asserts the identity.
     let isAssertedByTenant: Bool
-    /// Whether the attempt proves the address. The link of an invite does not if it was shown to an
-    /// operator instead of mailed.
+    /// Whether the attempt proves the address. An invite's link that was not mailed but shown to an
+    /// operator does not prove it.
     let provesAddress: Bool
     let change: Change
     /// Whether the identity is added to a user who has signed in before.
@@ -57,8 +57,8 @@ struct EffectWriting: Sendable {
     mutating func write(_ effects: [Effect]) async throws {
         var at = 0
         while at < effects.count {
-            // Writes the identity first, so that the statement that activates its user returns it
-            // too.
+            // Writes the identity first, so that the statement that activates the user returns the
+            // identity too.
             if at + 1 < effects.count, effects[at].activates,
                 case .linkIdentity(let user?) = effects[at + 1]
             {
@@ -180,8 +180,8 @@ struct EffectWriting: Sendable {
         userID = new.id
     }
 
-    /// Activates a pending user, or lets them wait for approval. A name that the user has already
-    /// stays.
+    /// Activates a pending user, or lets them wait for approval. Users keep a name that they
+    /// already have.
     private mutating func settle(
         _ user: UUID, _ status: User.Status, _ role: UserRole, _ action: AuditAction,
         provesAddress: Bool? = nil
@@ -462,9 +462,10 @@ extension Change {
         return names
     }
 
-    /// Stores the upstream of a federated attempt. A hook's is stored for its caller. A token's is
-    /// stored for the provider's owner, since the pool itself has signed the token. Must be called
-    /// last, since the row stays locked until the transaction ends.
+    /// Stores the upstream of a federated attempt. An upstream in a hook's call is stored for the
+    /// caller. An upstream in a token is stored for the provider's owner, since the pool itself has
+    /// signed the token. Must be called last, since the row stays locked until the transaction
+    /// ends.
     func noteUpstream(
         of named: ResolvedAttempt, by call: ProvisioningCall
     ) async throws(PostgresError) {

@@ -19,7 +19,7 @@ struct FactsReading: Sendable {
     private var earlier: AskedRows?
     /// The hash of the link grant that the reservation has.
     private var keptGrant: [UInt8]?
-    /// A link grant, and its tenant, that cannot be used because the operator who created it
+    /// A link grant and its tenant. The grant cannot be used, because the operator who created it
     /// presents it for their own address.
     private(set) var makersGrant: (tenant: UUID, grant: UUID)?
 
@@ -45,8 +45,8 @@ struct FactsReading: Sendable {
     private var addressKeys: [String] { [attempt.email?.key].compactMap(\.self) + call.otherKeys }
 
     /// Locks the person's identity and addresses, so that attempts of one person run one after the
-    /// other on all replicas, and asks for the answer that is recorded under `digest`. Both
-    /// statements are sent together with the next ones of `read`.
+    /// other on all replicas. Also asks for the answer that is recorded under `digest`. The
+    /// statement is sent together with the next one of `read`.
     mutating func begin(_ digest: [UInt8]? = nil, isEvent: Bool = false, locking: Bool = true) {
         earlier = change.askEarlier(
             digest, isEvent: isEvent, identity: identityKey,
@@ -65,7 +65,7 @@ struct FactsReading: Sendable {
     }
 
     /// Reads the facts of all tenants that matter. Returns false if the attempt will be refused
-    /// without any tenant's rows.
+    /// without reading any tenant's rows.
     private mutating func readTenants() async throws(PostgresError) -> Bool {
         guard let provider = facts.provider else { return false }
         if attempt.trigger == .nativeSignUp {
@@ -91,9 +91,9 @@ struct FactsReading: Sendable {
         return true
     }
 
-    /// The reservation that belongs to this attempt; `nil` if there is none. A token does not use a
-    /// reservation that was made with another `sub`, since that belongs to another person with the
-    /// same user name.
+    /// The reservation that belongs to this attempt; `nil` if there is none. A person's own call
+    /// does not use a reservation with another `sub`, since such a reservation belongs to another
+    /// person with the same user name.
     private func reservation() async throws(PostgresError) -> Reservation? {
         let identity = attempt.identity
         let rows = try await change.query(
@@ -227,8 +227,9 @@ struct FactsReading: Sendable {
         keptGrant = try rows.first?.get(0, as: [UInt8]?.self) ?? nil
     }
 
-    /// Reads the link grant that this call or the reservation names. If the operator who created it
-    /// presents it for their own address, it goes to `makersGrant` instead.
+    /// Reads the link grant that this call or the reservation names. If the operator who created
+    /// the grant presents it for their own address, it is stored in `makersGrant` and not in
+    /// `facts`.
     private mutating func readLinkGrant(_ change: Change) async throws(PostgresError) {
         guard facts.linkGrant == nil, let hash = call.linkGrant.map(TenantToken.hash) ?? keptGrant,
             let grant = try await change.linkGrant(hash: hash)
@@ -267,7 +268,8 @@ struct FactsReading: Sendable {
             facts.invite = found
             return
         }
-        // A tenant does not know the token of another, so only the requested tenant is checked.
+        // A token of a tenant whose facts were not read is not found, since each tenant knows only
+        // its own tokens.
     }
 
     /// Reads the join link that the call's token or the reservation names.
@@ -336,7 +338,7 @@ extension Change {
     }
 
     /// The domains that almost cover the address: claims that are not verified, and a verified
-    /// domain above the address that does not include its subdomains.
+    /// parent domain that does not include its subdomains.
     fileprivate func unhelpfulDomains(
         among suffixes: [String]
     ) async throws(PostgresError) -> [TenantDomain] {

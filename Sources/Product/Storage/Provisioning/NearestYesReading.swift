@@ -22,8 +22,9 @@ extension ResolvedAttempt {
 }
 
 extension Database {
-    /// Single changes, each of which would now admit the attempt that was refused. `reader` is the
-    /// only tenant whose facts are read; nil for the platform, for which all are read.
+    /// The changes, each of which alone would now admit the refused attempt. `reader` is the tenant
+    /// that asks, and only its facts are read. If `reader` is nil, the platform asks, and the facts
+    /// of all tenants are read.
     package func wouldAdmit(_ decision: UUID, reader: UUID?) async throws -> [NearestYes] {
         let rows = try await platform.read(
             """

@@ -119,8 +119,8 @@ package final class PersonLock: Sendable {
 
     /// Releases a key to the next attempt in its queue. An attempt of another caller goes first, so
     /// that a tenant that floods one address does not block the others. Attempts past their
-    /// deadline fail now, wherever they are in the queue: those that waited for another key before
-    /// have earlier deadlines.
+    /// deadline fail now, wherever they are in the queue: an attempt that waited for another key
+    /// first may have an earlier deadline than the attempts ahead of it.
     private func leave(_ key: String, _ caller: String) {
         let now = now()
         let (late, next) = lines.withLock { lines -> ([Waiter], Waiter?) in

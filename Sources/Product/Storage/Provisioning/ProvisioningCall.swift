@@ -65,15 +65,16 @@ package struct ProvisioningCall: Sendable {
     package var tenantSource: AskedTenant.Source = .attempt
     /// The token of an invite as it was sent; the rules refuse unknown tokens.
     package var inviteToken: String?
-    /// The hash of an invite's token, if the caller kept only that. The invite is then one of the
-    /// requested tenant.
+    /// The hash of an invite's token, if the caller stored only the hash. The invite then belongs
+    /// to the requested tenant.
     package var inviteHash: [UInt8]?
     /// The token of a join link as it was sent; the rules refuse unknown tokens.
     package var joinToken: String?
-    /// The hash of a join link's token, if the caller kept only that. The join link is then one of
-    /// the requested tenant.
+    /// The hash of a join link's token, if the caller stored only the hash. The join link then
+    /// belongs to the requested tenant.
     package var joinHash: [UInt8]?
-    /// The token by which an operator permits to link this identity to a user, once.
+    /// The token of a link grant, by which an operator permits that this identity is linked to a
+    /// user, once.
     package var linkGrant: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.
     package var clientID: String?
@@ -81,8 +82,8 @@ package struct ProvisioningCall: Sendable {
     package var eventID: String?
     /// The tenant of the caller's credential; `nil` for the platform's.
     package var caller: UUID?
-    /// Whether the person makes the call, with a provider's token or at a page of this server, and
-    /// not a hook.
+    /// Whether the person makes the call, with a provider's token or at a page of this server.
+    /// False if a hook makes it.
     package var isInPerson = false
     /// The only provider that the credential permits; `nil` if it permits all that its owner may
     /// name.
@@ -175,13 +176,13 @@ extension ProvisioningCall {
         }
     }
 
-    /// The name for whose retries and limits the call counts. Callers with different names do not
-    /// affect each other.
+    /// The name under which the retries and the limits of the call are counted. Callers with
+    /// different names do not affect each other.
     var callerName: String { isInPerson ? "person" : (caller ?? .platform).description }
 
-    /// The keys of `PersonLock` for this call: the subject and the address. They can be known
-    /// before anything is read. Two calls that lock the same row share a key here; the reverse is
-    /// not always true.
+    /// The keys of `PersonLock` for this call: the subject and the addresses. They are known before
+    /// anything is read. Two calls that lock the same row always share a key, but two calls that
+    /// share a key need not lock the same row.
     var personKeys: [String] {
         let addresses = Set([email].compactMap(\.self) + otherEmails).map(Self.addressKey)
         return [subjectKey] + addresses.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -230,8 +231,8 @@ struct ResolvedAttempt: Sendable {
 
 extension ProvisioningCall {
     /// Whether the registered provider is not the one that the call names, or the name of a
-    /// federated user lacks its upstream. Without the upstream it would be neither a federated nor
-    /// a native user.
+    /// federated user lacks its upstream. Without an upstream, the user would be neither federated
+    /// nor native.
     func misnames(_ provider: Provider, upstream: String?) -> Bool {
         switch self.provider {
         case .pool(_, let trigger, _): return trigger == .externalProvider && upstream == nil

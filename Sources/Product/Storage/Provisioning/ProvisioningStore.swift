@@ -31,8 +31,8 @@ extension Database {
         _ = try await decide(call, dryRun: false, by: actor, render)
     }
 
-    /// Decides about a call under the person's lock. Returns nil if the call needs a reservation
-    /// and there is none.
+    /// Decides about a call under the person's lock. Returns nil if the call only completes a
+    /// sign-up and there is nothing to complete yet.
     private func decide(
         _ call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
@@ -197,7 +197,7 @@ extension Database {
                 .identityNameGivenAnew, AuditTarget("identity", identity, key.subject))
         }
         // A hook's event binds its `sub` only to an identity that it links. A token may also bind
-        // one to a known identity, since the pool itself has signed the token.
+        // its `sub` to a known identity, since the pool itself has signed the token.
         guard verdict.outcome == .existing, reading.call.isInPerson, let alias = reading.call.alias,
             let row = reading.facts.known.first(where: { $0.tenantID == verdict.tenantID }),
             !row.hasThisSub
@@ -205,7 +205,8 @@ extension Database {
         try await tenantChange.bind(alias, to: row.identityID, key)
     }
 
-    /// Whether a verdict has effects beyond those of the recorded answer.
+    /// Whether a verdict has effects other than to store a reservation or choices, which an earlier
+    /// identical call has stored already.
     private static func changesSomething(_ verdict: Verdict) -> Bool {
         verdict.effects.contains {
             switch $0 {
@@ -274,8 +275,8 @@ extension Database {
     }
 }
 
-/// The addresses that exceeded their limit in this minute, each with the caller. It is only a hint
-/// in this process: the count in the database and the rules decide.
+/// The addresses that exceeded their limit in this minute, each with the caller. This is only a
+/// hint in this process: the count in the database and the rules decide.
 package final class OverLimit: Sendable {
     /// The most entries that are kept. An address beyond it is not marked, so its attempts wait for
     /// the lock.
@@ -338,8 +339,9 @@ extension Database {
         return try await options.personLock.withExclusive(keys: keys, by: call.callerName, body)
     }
 
-    /// The `rate_limited` result of an attempt. Returns nil if the rules would not refuse it, if it
-    /// is a retry, or if no limit is exceeded: then it must be decided under the lock.
+    /// The `rate_limited` result of an attempt. Returns nil if the rules would not refuse the
+    /// attempt, if it is a retry, or if no limit is used up: the attempt must then be decided under
+    /// the lock.
     private func heldBack(
         _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {

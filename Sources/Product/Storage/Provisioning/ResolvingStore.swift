@@ -24,8 +24,8 @@ package struct ResolvedDecision: Sendable {
 }
 
 extension DecisionRow {
-    /// Whether the decision refused because no one ever proved that the account's owner has its
-    /// address.
+    /// Whether the decision refused the attempt because no one ever proved that the account's owner
+    /// has the account's address.
     package var isForResolving: Bool {
         guard outcome == "refused", reason == Reason.identityLinkRequired.rawValue else {
             return false
@@ -75,8 +75,8 @@ extension Change {
         }
     }
 
-    /// A decision that refused because the account's address was never proved, and the key of that
-    /// address. Throws if the decision is another one.
+    /// A decision that refused an attempt because the account's address was never proved, and the
+    /// key of that address. Throws if this is not such a decision.
     private func unprovedDecision(
         _ id: UUID
     ) async throws -> (decision: DecisionRow, emailKey: String) {

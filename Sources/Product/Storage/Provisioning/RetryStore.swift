@@ -64,8 +64,8 @@ struct EarlierCalls: Sendable {
 
 extension Change {
     /// Sends the query that `EarlierCalls` decodes. A digest of an event id finds its answer as
-    /// long as the row exists, any other digest only within the time for retries. Without a digest
-    /// no answer is read. With `locking` it locks the person first.
+    /// long as the row exists, any other digest finds its answer only within the time for retries.
+    /// Without a digest no answer is read. With `locking`, the query locks the person first.
     func askEarlier(
         _ digest: [UInt8]?, isEvent: Bool, identity: [UInt8] = [], address: [UInt8] = [],
         locking: Bool = false
@@ -107,8 +107,8 @@ extension Change {
             """)
     }
 
-    /// Counts a further identical attempt of a decision. The count has its own row, since a
-    /// decision is never updated.
+    /// Records that an identical attempt followed a decision. Each such attempt has its own row,
+    /// since a decision is never updated.
     func countRepeat(of decision: UUID) {
         queryLater(
             """

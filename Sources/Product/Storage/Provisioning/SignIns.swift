@@ -85,9 +85,10 @@ extension Database {
         signIns.note(identity, signIn, of: tenant)
     }
 
-    /// Writes the sign-ins of one tenant or, if `tenant` is nil, of all. Called every few seconds,
-    /// before a single user is shown, and when the service stops. Sign-ins that cannot be written
-    /// stay for the next call. Returns the first error that is not an outage of the database.
+    /// Writes the sign-ins of one tenant or, if `tenant` is nil, of all tenants. Called every few
+    /// seconds, before a single user is shown, and when the service stops. Sign-ins that cannot be
+    /// written stay for the next call. Returns the first error that is not an outage of the
+    /// database.
     @discardableResult
     package func writeSignIns(of tenant: UUID? = nil) async -> (any Error)? {
         await signIns.writing.write(of: tenant, among: signIns.tenants) { tenant in

@@ -4,8 +4,9 @@ import Text
 
 /// Reads one tenant's part of the facts. Locks each row that the decision may change.
 extension Change {
-    /// Sends the query that `tenantRead` decodes. It reads the tenant with its policy, when
-    /// `identity` was barred there, and the nearest verified domain among `suffixes`.
+    /// Sends the query that `tenantRead` decodes. It reads the tenant with its policy, the time at
+    /// which `identity` was barred from the tenant, and the nearest verified domain among
+    /// `suffixes`.
     func askTenant(barring identity: IdentityKey, covering suffixes: [String]) -> AskedRows {
         ask(
             """
@@ -37,8 +38,8 @@ extension Change {
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
         let end = TenantRow.end
-        // While the statement waited for the tenant's lock, a new policy was published, which the
-        // statement does not see.
+        // If the row has no policy, a new policy was published while the statement waited for the
+        // tenant's lock, and the statement does not see it.
         if locksRows, try row.get(end, as: String?.self) == nil { throw Self.policyChanged }
         var read = TenantRead(
             row: tenant,
@@ -57,10 +58,10 @@ extension Change {
     }
 
     /// Sends the query that `people` decodes. It reads and locks the users of an identity and those
-    /// at an address. A native user name is chosen by its user and may be used again by another. So
-    /// the `sub`, which the pool asserts, decides: a known `sub` means its user, and a `sub` that
-    /// differs from the name's means another person. A user from an upstream is identified by the
-    /// subject alone.
+    /// at an address. A native user chooses the user name, and another user may have the same name
+    /// later. So the `sub`, which the pool asserts, decides: a stored `sub` leads to its user, and
+    /// a `sub` that differs from the one stored for the name means another person. A user from an
+    /// upstream is identified by the subject alone.
     func askPeople(
         of key: IdentityKey? = nil, alias: PoolAlias? = nil, at emailKey: String?
     ) -> AskedRows {
@@ -138,8 +139,8 @@ extension Change {
     }
 
     /// The user who had the address until recently, if no other user has it now; `nil` if there is
-    /// none. If a user who was merged into this one had proved the address, it counts as this
-    /// user's own.
+    /// none. If a user who was merged into this one had proved the address, the address counts as
+    /// this user's own.
     func formerHolder(of emailKey: String) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
@@ -159,9 +160,9 @@ extension Change {
         }
     }
 
-    /// The columns that `user` decodes. Identities of a user who was never pending were linked by a
-    /// rule or an operator, so they are proved. An identity that an operator linked is never
-    /// removed.
+    /// The columns that `user` decodes. The identities of a user who is not pending count as
+    /// proved, since a rule or an operator linked them. An identity that an operator linked does
+    /// not count as unproved, so it is never removed.
     private static func userFacts(of tenant: UUID) -> SQL {
         """
         u.id, u.status, u.role, u.source, u.deleted_at,
@@ -185,8 +186,8 @@ extension Change {
             isDeclined: try row.get(at + 8))
     }
 
-    /// Sends the query that `invite` decodes. It locks the invite, and reads what its inviter may
-    /// give.
+    /// Sends the query that `invite` decodes. It locks the invite, and reads what determines the
+    /// role that its inviter may give.
     func askInvite(where condition: SQL) -> AskedRows {
         let (type, id): (SQL, SQL) = (
             "coalesce(v.role_by_type, v.inviter_type)", "coalesce(v.role_by_id, v.inviter_id)"
@@ -279,7 +280,7 @@ extension Change {
         ).first?.get(0)
     }
 
-    /// The user who accepted an invite, and the identity with which they did.
+    /// The user who accepted an invite, and the identity that they used for it.
     func accepted(
         _ user: UUID, _ invite: UUID
     ) async throws(PostgresError) -> (UserFacts?, IdentityKey?) {
@@ -315,7 +316,7 @@ struct TenantRead: Sendable {
 struct People: Sendable {
     /// The user to whom the identity belongs; at most one.
     var known: [KnownIdentity] = []
-    /// Users of the same user name, if the `sub` shows that it now belongs to another person.
+    /// Users of the same user name, if the `sub` shows that the name now belongs to another person.
     var former: [KnownIdentity] = []
     /// The email key of the known user.
     var knownAddress: String?

@@ -3,8 +3,8 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// The number of people who wait for an operator's approval. Restored users may exceed the
-    /// limit.
+    /// The number of people who wait for an operator's approval. It may exceed the limit, because
+    /// restored users wait too; the count stops at twice the limit.
     package func waitingCount() async throws(PostgresError) -> Int {
         let rows = try await read(
             """
