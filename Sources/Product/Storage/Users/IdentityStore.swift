@@ -5,10 +5,10 @@ import Text
 
 /// Links identities to users and unlinks them.
 extension Change {
-    /// Links an identity to a user, whose row must be locked. Throws 409 `identity_conflict` with
-    /// the id of another user who has it. `isAssertedByTenant` means that it counts only in this
-    /// tenant. `isManual` means that an operator links it, so that it may enter the tenant again
-    /// after an earlier unlinking. `isTold` notifies the user by mail.
+    /// Links an identity to a user, whose row must be locked. Throws 409 `identity_conflict`, with
+    /// the id of the user who has the identity, if it is linked already. `isAssertedByTenant` means
+    /// that it counts only in this tenant. `isManual` means that an operator links it, so that it
+    /// may enter the tenant again after an earlier unlinking. `isTold` notifies the user by mail.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
         isAssertedByTenant: Bool, isManual: Bool = false, isTold: Bool = true

@@ -68,8 +68,8 @@ extension Change {
 
 extension TenantScope {
     /// The user of a grant that can be used now, whom the grant's page shows before anything
-    /// happens. `hash` is that of its token. `nil` if the grant is unknown, used or expired, or if
-    /// the user is not active.
+    /// happens. `hash` is the hash of the grant's token. `nil` if the grant is unknown, used or
+    /// expired, or if the user is not active.
     package func grantedUser(_ hash: [UInt8]) async throws -> UserRow? {
         let rows = try await read(
             """
@@ -85,8 +85,8 @@ extension TenantScope {
 
 extension Database {
     /// Eight digits that the grant's page shows, and that an app may request in addition to the
-    /// grant. A person who knows them has read there whose account it is. `hash` is that of the
-    /// grant's token.
+    /// grant. A person who knows the digits has read on that page whose account it is. `hash` is
+    /// the hash of the grant's token.
     package func challenge(ofGrant hash: [UInt8]) -> String {
         let code = directory.authenticate(Array("challenge of grant ".utf8) + hash)
         let number = code.prefix(7).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 100_000_000
@@ -152,7 +152,7 @@ extension Change {
     }
 
     /// Adds a proved identity, whatever its address, to the user of a grant, and uses up the grant.
-    /// One statement decides which of several requests succeeds. `hash` is that of the grant's
+    /// One statement decides which of several requests succeeds. `hash` is the hash of the grant's
     /// token.
     package func useLinkGrant(
         _ hash: [UInt8], for signIn: GrantedSignIn

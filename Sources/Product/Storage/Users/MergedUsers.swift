@@ -12,7 +12,7 @@ enum MergedUsers {
         survivor(of: "\(id)::uuid", in: tenant)
     }
 
-    /// The same for an SQL expression as `id`. If that has a cast or COALESCE, it must be in a
+    /// The same for an SQL expression as `id`. If `id` contains a cast or COALESCE, it must be a
     /// SELECT of its own.
     static func survivor(of id: SQL, in tenant: UUID) -> SQL {
         """
@@ -50,7 +50,7 @@ extension TenantScope {
         return ids.map { winners[$0] ?? $0 }
     }
 
-    /// The winners of those of these ids that are merged users', by the merged user's id.
+    /// For each of these ids that belongs to a merged user, the id of the winner.
     package func winners(over ids: [UUID]) async throws(PostgresError) -> [UUID: UUID] {
         let rows = try await read(
             """

@@ -58,8 +58,8 @@ extension Change {
 extension Change {
     /// Does nothing if the action only repeats the last one, as a retry does. An action by another
     /// actor, with another reason, or by hand after a job is new: it is audited and raises the
-    /// version, so that an undo of the earlier one leaves the user alone. With `orFirst`, an action
-    /// that the audit trail does not have at all is new too.
+    /// version, so that an undo of the earlier action does not change the user. With `orFirst`, an
+    /// action that the audit trail does not have at all is new too.
     package func actAgain(
         on row: UserRow, _ action: AuditAction, reason: String?, orFirst: Bool = false
     ) async throws -> UserRow {

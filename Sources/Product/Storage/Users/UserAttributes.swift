@@ -181,7 +181,7 @@ extension TenantScope {
                 """, condition: condition)
     }
 
-    /// Those of some users who have the value. Looks up each user separately, since PostgreSQL
+    /// Which of the given users have the value. Looks up each user separately, since PostgreSQL
     /// would sometimes read all users who have the value, even if they are a million.
     private func some(
         of users: [UUID], having attribute: (name: String, value: String)

@@ -4,8 +4,8 @@ import Text
 
 /// The filters of a list of users. A nil member admits all users.
 package struct UserFilter: Sendable {
-    /// A part of the address or the name, or its beginning if the text has under three characters.
-    /// It is searched before the list is read.
+    /// The text to find in the address and the name. A text of under three characters is found only
+    /// at the beginning of a word. The search runs before the list is read.
     package var text: String?
     /// The only users to include, even if they are deleted.
     package var ids: [UUID]?
@@ -45,8 +45,8 @@ package struct UserFilter: Sendable {
             && !neverSignedIn && !awaitingApproval
     }
 
-    /// The conditions on the columns of `users`. The text and the provider are not included, since
-    /// they are searched before.
+    /// The conditions on the columns of `users`. Filters that are searched before the list is read,
+    /// such as the text and the provider, are not included.
     fileprivate func condition(in tenant: UUID) -> SQL {
         var sql: SQL = "tenant_id = \(tenant)"
         if let status {
@@ -67,7 +67,7 @@ package struct UserFilter: Sendable {
 /// the order of the list.
 extension TenantScope {
     /// One page of users. `most` replaces the usual number of rows that are scanned for a text that
-    /// many users contain.
+    /// many users match.
     package func users(
         _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<UserRow> {
@@ -85,7 +85,7 @@ extension TenantScope {
     }
 
     /// Selects the users of the page, then one row for each identity of theirs, in the page's
-    /// order. To aggregate the identities into one document per user would cost the database more
+    /// order. Aggregating the identities into one document per user would cost the database more
     /// than everything else. OFFSET 0 forces a look-up of the identities for each user: PostgreSQL
     /// considers a join with all identities of a tenant cheap, which is wrong for a million users.
     func userList(_ filter: UserFilter) -> SearchedList {
@@ -119,12 +119,13 @@ extension TenantScope {
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
         for attribute in filter.attributes { try await look(for: attribute, &search) }
         if let ids = filter.ids.map(Set.init) { search.some = search.some?.filter(ids.contains) }
-        // If only few users can match, they are counted themselves.
+        // If few users can match, the total is counted exactly, so the sample is dropped.
         if !search.ids.isEmpty, search.frequent == nil { search.some = nil }
         return search
     }
 
-    /// The users with this external id: one who is not deleted, if there is one, and those who are.
+    /// The users with this external id: the one who is not deleted, if there is one, and the newest
+    /// deleted ones.
     private func users(withExternalID id: String) async throws(PostgresError) -> [UUID] {
         let rows = try await readLagging(
             """
@@ -154,8 +155,8 @@ extension TenantScope {
         for row in rows { ids.append(try row.get(0)) }
         if ids.count <= Self.few { return search.ids.append(ids) }
         if search.some == nil { search.some = ids }
-        // As a value inside a CASE it stays a look-up for each scanned user. PostgreSQL may turn
-        // EXISTS into a join with all identities.
+        // As a value inside a CASE, the subquery stays a look-up for each scanned user. PostgreSQL
+        // may turn EXISTS into a join with all identities.
         search.conditions.append(
             """
              AND CASE WHEN (SELECT true FROM identities i WHERE i.tenant_id = \(tenant)

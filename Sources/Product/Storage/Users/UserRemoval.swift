@@ -42,7 +42,7 @@ extension Change {
     /// Purges the user: deletes the row, identities, sessions, search text, invites to the address
     /// and directory entries, redacts records of the past, and leaves a tombstone. `isManual` means
     /// that an operator purges the user now, not the sweep, so stored responses may still contain
-    /// the user. The audit event includes `evidence` of what was stored.
+    /// the user. The audit event includes what `evidence` returns for the tombstones that are left.
     @discardableResult
     package func purgeUser(
         _ row: UserRow, isManual: Bool = false,
@@ -75,7 +75,7 @@ extension Change {
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
         // Must come after the user's sessions are deleted, since another transaction that ends a
-        // session writes its last use here.
+        // session of the user writes to this table when the session was last used.
         try await query(
             """
             DELETE FROM user_uses
@@ -151,8 +151,8 @@ extension Change {
         return keys.count
     }
 
-    /// Deletes the tombstone that has this address, with its identities, because an operator
-    /// creates the user again.
+    /// Deletes the tombstones of the person who had this address, those of the person's identities
+    /// too, because an operator creates the user again.
     func endTombstone(_ emailKey: String) async throws(PostgresError) {
         try await query(
             """
@@ -326,7 +326,8 @@ extension Change {
         return found
     }
 
-    /// The ids of the user's identities, current and former, and of invites.
+    /// The ids of the user's current and former identities, of the invites to the addresses with
+    /// `keys`, and of those that the user accepted.
     func recordedThings(
         of row: UserRow, _ keys: [String]
     ) async throws(PostgresError) -> [UUID] {

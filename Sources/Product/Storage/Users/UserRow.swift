@@ -316,10 +316,11 @@ enum StagedPerson {
         hash("sign-in", provider, issuer, subject)
     }
 
-    /// A condition on the rows `t` of imports that have one of these keys or, if their address is
-    /// not verified, its complement. First looks up each key in each import by an index, then reads
-    /// the rows by their physical place. The planner could not choose this itself: its statistics
-    /// of a new import are out of date, so it would read each import once for each of its rows.
+    /// An SQL condition for the rows `t` of imports that have one of these keys. A row whose
+    /// address is not verified has the complements of its keys instead. First looks up each key in
+    /// each import by an index, then reads the rows by their physical place. The planner could not
+    /// choose this itself: its statistics of a new import are out of date, so it would read each
+    /// import once for each of its rows.
     static func rows(_ keys: [Int64], in tenant: UUID) -> SQL {
         """
         t.ctid = ANY (ARRAY(SELECT f.place FROM imports m

@@ -90,8 +90,8 @@ extension Change {
     }
 
     /// Ends one session of the user or, if `id` is nil, all of them. In the second case, older
-    /// tokens of providers are refused too, and pending links become invalid. Throws 404 if the
-    /// session is not the user's.
+    /// tokens of providers are refused too, and a pending change of the address is cancelled.
+    /// Throws 404 if the session is not the user's.
     package func endSessions(
         of user: UserRow, id: UUID? = nil, reason: String? = nil
     ) async throws {
@@ -111,11 +111,11 @@ extension Change {
 package enum TokenTime: Sendable, Equatable {
     /// Whole seconds since 1970.
     case at(Int64)
-    /// The token does not say when, so it may be older.
+    /// The token does not say when it was issued, so it may be too old.
     case unknown
-    /// The token came through a sign-in at this server. The first value is when that began, by this
-    /// server's clock. The second is when the provider last asked the person, in whole seconds
-    /// since 1970, or nil if the provider does not say.
+    /// The token came through a sign-in at this server. The first value is when that sign-in began,
+    /// by this server's clock. The second is when the provider last asked the person, in whole
+    /// seconds since 1970, or nil if the provider does not say.
     case begun(Timestamp, authenticatedAt: Int64?)
 
     /// Seconds by which a provider's clock may be behind this server's.

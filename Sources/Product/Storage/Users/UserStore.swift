@@ -101,7 +101,7 @@ extension Change {
             row, .suspended, before: row.status, action: .userSuspended, reason: reason)
     }
 
-    /// Ends the suspension: the user gets back the status from before.
+    /// Ends the suspension: the user gets back the status from before the suspension.
     package func resumeUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         try require(row, row.status != .deleted)
         guard row.status == .suspended else {
@@ -307,9 +307,10 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Creates the first admin. Returns nil if the tenant already has a user, or if the client no
-    /// longer permits it. Locks the client's row, so that only one of several requests succeeds,
-    /// and then clears the setting. `profile` is the app's initial data about the user.
+    /// Creates the first admin. Returns nil if the tenant already has a user, or if the client's
+    /// setting `admin_sign_up` is not true. Locks the client's row, so that only one of several
+    /// requests succeeds, and then removes that setting. `profile` is the app's initial data about
+    /// the user.
     package func makeFirstAdmin(
         email: EmailAddress, name: String, passwordHash: String, client: String,
         profile: [JSONValue.Member] = []
@@ -334,8 +335,8 @@ extension Change {
 
 /// Users' external ids, by which the customer's own system knows them.
 extension Change {
-    /// Throws 409 `conflict` with the id of the other user if a user other than `row`, who is not
-    /// deleted, has the external id.
+    /// Throws 409 `conflict` with the id of the other user if the external id belongs to a user
+    /// other than `row` who is not deleted.
     func requireFree(_ externalID: String?, for row: UserRow? = nil) async throws {
         guard let externalID else { return }
         let rows = try await query(
@@ -347,8 +348,8 @@ extension Change {
         throw Self.externalIDTaken(by: other)
     }
 
-    /// Runs an update. If another transaction has taken the external id or the address since it was
-    /// found free, throws the same 409 as that check.
+    /// Runs an update. If another transaction has taken the external id or the address since the
+    /// check that it is free, throws the same 409 as that check.
     func refusingTakenID(_ update: () async throws -> Rows) async throws -> Rows {
         do {
             return try await update()
