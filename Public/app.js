@@ -19,8 +19,8 @@ const palette = options => load().then(one => one.open(options))
 const press = key => load().then(one => one.press(key))
 
 /**
- * The Latin letter of a key. For a letter of another script, it is the one that a Latin layout has at the same
- * position.
+ * Returns the key that was pressed. A letter of another script is replaced by the letter at the same position of a
+ * Latin layout.
  * @type {(event: KeyboardEvent) => string}
  */
 function letterOf({ key, code, shiftKey }) {
@@ -57,7 +57,7 @@ let top
 let nav
 const main = /** @type {HTMLElement} */ (document.querySelector("main"))
 
-/** Puts the frame, still empty, around the page. */
+/** Adds the empty frame to the document. `drawFrame` fills it. */
 function putFrame() {
 	top = h("header.top", { hidden: true })
 	nav = h("nav.nav", { "aria-label": "Main", hidden: true })
@@ -89,7 +89,7 @@ function drawFrame() {
 	drawWaiting()
 }
 
-/** Shows how many people ask to join, beside the entry of their page. */
+/** Shows the number of people who ask to join, beside the navigation's link to the page of join requests. */
 async function drawWaiting() {
 	const link = nav?.querySelector("a[href$='/requests']")
 	if (!link) return
@@ -100,8 +100,8 @@ async function drawWaiting() {
 addEventListener("waiting-changed", drawWaiting)
 
 let drawn = 0
-// Draws the button that names the page's tenant. Pressing it lets the operator choose another tenant, for which the
-// same page is then opened.
+// Draws the button that names the page's tenant. It opens the palette, in which the operator chooses another tenant;
+// the same page of that tenant then opens.
 /** @type {(node: HTMLButtonElement, slug: string | null | undefined) => Promise<void>} */
 async function drawSwitch(node, slug) {
 	const mine = ++drawn
@@ -110,8 +110,8 @@ async function drawSwitch(node, slug) {
 	const tab = location.pathname.split("/")[4] ?? "users"
 	const one = await tenantOf(slug).catch(() => null)
 	if (mine !== drawn) return
-	// Store the tenant only once it is known to exist: on every page, the navigation has links into the stored
-	// tenant.
+	// Store the tenant only after the server has confirmed that it exists: on every page, the palette and the keyboard
+	// shortcuts lead to pages of the stored tenant.
 	if (one && slugOf(location.pathname) === slug) setPreference("tenant", one.slug)
 	replaceContent(node, icon("building"), userText(one?.name ?? slug), !ownTenant() && icon("down"))
 	node.disabled = Boolean(ownTenant())
@@ -146,20 +146,21 @@ function drawTop() {
 }
 
 let leaving = false
-// When the session is over, signs in again and comes back to this page. The refused request is not repeated.
+// When the session is over, opens the sign-in page, which leads back to this page. The refused request is not repeated.
 addEventListener("session-over", () => {
 	if (leaving || !/^\/console(?!\/sign-in)/.test(location.pathname)) return
 	leaving = true
-	// A form for a new thing is opened again with what was typed; see the drafts in lib/form.js.
+	// If a form for a new object is open, it opens again after the sign-in, with what was typed: see the drafts in
+	// lib/form.js.
 	const again = document.querySelector("dialog[data-new]") && !query().new ? { ...query(), new: 1 } : query()
 	leaveFor(`/console/sign-in${queryString({ next: location.pathname + queryString(again) })}`)
 })
 
-// The proof of presence that the operator is being asked for; null if there is none. Acts that are refused at the
-// same time share it.
+// A promise while the operator is being asked for a proof of presence; otherwise null. Acts that are refused at the
+// same time share this promise.
 let proof = null
 /**
- * Asks the operator for a proof of presence when the server refuses an act for lack of a recent one. After the proof,
+ * Asks the operator for a proof of presence when the server refuses an act for lack of a recent proof. After the proof,
  * the refused request is sent again.
  */
 addEventListener("step-up", event => {
@@ -169,7 +170,7 @@ addEventListener("step-up", event => {
 	proof.then(resolve, () => resolve(false))
 })
 
-// An operator who needs a second factor and has none can only go to the page where it is set up.
+// An operator who needs a second factor and has none can open only the page where a second factor is set up.
 addEventListener("second-factor", () => location.pathname !== "/console/me" && leaveFor("/console/me"))
 
 function drawOffline() {
@@ -204,24 +205,28 @@ async function frame(route) {
 	return true
 }
 
-// The focus, for all pages. An act may remove, hide or disable the very element that has the focus. The browser then
-// leaves the focus on the body, where a screen reader starts again from the top; so it is moved to a place near the
-// element.
+// Keeping the focus, on all pages. An act may remove, hide or disable the very element that has the focus. The browser
+// then leaves the focus on the body, where a screen reader starts again from the top. This code moves the focus to a
+// place near that element instead.
 
 const TAKES = "a[href], button, input, select, textarea, summary, [tabindex='0']"
 /**
- * Elements too large to count as near a lost focus: from them, the focus would start again at the top of the page.
+ * Elements that are too large to count as near the lost focus: in them, the focus would start again at the top of the
+ * page.
  */
 const TOO_WIDE = "html, body, main, main > *, toast-stack"
 /** How many of the last focused elements are remembered. */
 const PLACES = 8
-/** Time in milliseconds. An element that is disabled for longer is not just waiting for the answer to its request. */
+/**
+ * Time in milliseconds. An element that has been disabled for longer than this is not only waiting for the answer to
+ * its request.
+ */
 const A_WHILE = 2000
 
 /**
- * A remembered place of the focus: the focused element, its name and tag, and the elements above it, which it no
- * longer has once it is removed. The references are weak, since a removed field may hold a secret. `since` is when
- * the element was first seen disabled.
+ * A remembered place of the focus: the focused element, its name and tag, and its ancestors, since an element has none
+ * after it is removed. The references are weak, since a removed field may hold a secret. `since` is when the element
+ * was first seen disabled.
  * @typedef {{ held: WeakRef<HTMLElement>, id?: string }} Held
  * @typedef {{ name: Nothing | string, tag: string, above: Held[], since?: number } & Held} LastPlace
  */
@@ -244,14 +249,15 @@ function remember(node) {
 }
 
 /**
- * Whether no element has the focus, or one that cannot keep it, so that the browser takes it away a little later.
+ * Whether `node` cannot have or keep the focus: it is missing, is the body, is not visible or is disabled. The browser
+ * takes the focus away from such an element a little later.
  * @type {(node: Element | null | undefined) => boolean}
  */
 const isLost = node =>
 	!node || node === document.body || !node.checkVisibility() || node.matches(":disabled, [inert] *")
 
 /**
- * Focuses a node if it can take the focus; returns whether it did.
+ * Focuses `node` if it can take the focus. Returns whether `node` has the focus then.
  * @type {(node: HTMLElement | null | undefined, preventScroll?: boolean) => boolean}
  */
 function give(node, preventScroll = true) {
@@ -267,15 +273,14 @@ function give(node, preventScroll = true) {
 const isThere = node => Boolean(node?.isConnected)
 
 /**
- * The element that took the place of a removed one when its part of the page was redrawn: it has the same tag and
- * name.
+ * The element that replaced a removed element when that part of the page was redrawn. It has the same tag and name.
  * @type {(place: LastPlace, around: HTMLElement) => HTMLElement | null | undefined}
  */
 const twinOf = ({ held, name, tag }, around) =>
 	(!name || isThere(held.deref()) ? null : [...around.querySelectorAll(tag)].find(one => nameOf(one) === name))
 
 /**
- * An element that was above a remembered one, in its present form: a row that was redrawn is found by its id.
+ * An ancestor of a remembered element, as it is on the page now: a row that was redrawn is found by its id.
  * @type {(one: Held) => HTMLElement | null | undefined}
  */
 function asItIs({ held, id }) {
@@ -284,7 +289,7 @@ function asItIs({ held, id }) {
 }
 
 /**
- * The elements that were above a remembered one and are still on the page, nearest first.
+ * The ancestors of a remembered element that are still visible on the page and not too large, nearest first.
  * @type {(place: LastPlace) => HTMLElement[]}
  */
 const leftAbove = ({ above }) => above.map(asItIs)
@@ -295,8 +300,8 @@ const giveFirst = around =>
 	[...around.querySelectorAll(TAKES)].some(one => give(one, false)) || give(around, false)
 
 /**
- * Focuses something inside `around`: an element that had the focus before; or else something near such an element; or
- * else the first element that can take the focus. Returns whether it could.
+ * Focuses something inside `around`: an element that had the focus before, or else an element near one of those, or
+ * else the first element that can take the focus. Returns whether anything could be focused.
  */
 const giveWithin = around =>
 	places.some(place => (around.contains(place.held.deref() ?? null) && give(place.held.deref()))
@@ -329,7 +334,8 @@ function check() {
 
 let isAsked = false
 /**
- * Checks the focus a little later: the browser takes it away only after the frame in which the element was removed.
+ * Checks the focus a little later: the browser takes the focus away only after the frame in which the element was
+ * removed.
  */
 function ask() {
 	if (isAsked) return
@@ -338,8 +344,8 @@ function ask() {
 }
 
 addEventListener("focusin", ({ target }) => remember(/** @type {HTMLElement} */ (target)))
-// After a press outside of all that can take the focus, nothing is restored: the person gave the focus up. A pressed
-// button is remembered here, because some browsers do not focus it.
+// A press outside of every element that can take the focus gives the focus up, so nothing is restored after it. A
+// pressed button is remembered here, because some browsers do not focus it.
 addEventListener("pointerdown", ({ target }) => {
 	const one = /** @type {Element} */ (target).closest(`${TAKES}, label, dialog`)
 	if (!one) places = []
@@ -381,7 +387,7 @@ async function tenant(page, draw) {
 		{ text: userText(one.name), href: `${base}/users` },
 		id && { text: name, href: `${base}/${known}` },
 	].filter(Boolean)
-	// A page below that of a tab, such as one of a single user, draws its own title.
+	// A page below a tab's page, such as the page of one user, draws its own title.
 	const title = pageHead(id ? null : name, { crumbs, acts: id ? null : [] })
 	const heading = id ? null : title.querySelector("h1")
 	if (heading) heading.dataset.title = String(t`${translate(name)} · ${one.name}`)
@@ -389,8 +395,8 @@ async function tenant(page, draw) {
 	const isWell = one.status === "active"
 	append(page.body, [
 		title, isWell ? null : (await import("./lib/seldom.js")).banner(one, again),
-		// Shown only in a small window; in a larger one, the navigation has these links. Pages that the operator may
-		// not read have no link here; opened by their address, they say why.
+		// These links are shown only in a small window; in a larger window, the navigation has them. A page that the
+		// operator may not read has no link here. If it is opened by its address, it says why.
 		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(({ tab, text }) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
 		section,
@@ -402,7 +408,10 @@ async function tenant(page, draw) {
 	})
 }
 
-/** Forgets a tenant that does not exist, since every page's navigation would lead into it; returns the error. */
+/**
+ * If the error says that the tenant does not exist, forgets the tenant, since the palette and the keyboard shortcuts
+ * would lead to its pages. Returns the error in any case.
+ */
 function noTenant(slug, error) {
 	if (error.status !== 404) return error
 	unknownSlugs.add(slug)
@@ -411,8 +420,8 @@ function noTenant(slug, error) {
 	return error
 }
 
-// The router. The server answers every path with the same HTML; this finds the page of an address, draws it, and asks
-// before a page with unsaved changes is left.
+// The router. The server answers every path with the same HTML; the router finds the page of an address, draws it, and
+// asks before a page with unsaved changes is left.
 
 const ROUTES = [
 	{ path: /^\/(invite|join|reset|email|not-me|console\/(setup|sign-in))$/, page: "outside" },
@@ -435,8 +444,8 @@ function match(path) {
 	return null
 }
 
-// Whether to leave the focus at the start of the document, before the skip link: so it is for the first page, unless
-// a choice on the page before loaded it.
+// Whether to leave the focus at the start of the document, before the skip link. This is so for the first page after a
+// load, unless a choice in the operator's menu caused the load (see `choose` in lib/palette.js).
 let first = !sessionStorage.getItem("chosen")
 sessionStorage.removeItem("chosen")
 
@@ -453,7 +462,7 @@ async function drawPage() {
 	view.mayLeave = false
 	const route = match(location.pathname)
 	sentRequests.length = 0
-	// Close the dialogs of the page before, except one with a secret that would be lost.
+	// Close the dialogs of the previous page, except a dialog with a secret that would be lost.
 	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
 	// The page's code and its tenant are loaded while the frame requests who is signed in.
 	const code = route && import(`./pages/${fileOf(route)}.js`)
@@ -491,7 +500,8 @@ async function drawPage() {
 		showState(body, "error", isThere
 			? { title: "There is a new version of this page", again: () => location.reload() }
 			: { error: isUnloaded ? notLoaded(error) : error, again: isUnloaded ? loadAnew : drawPage, link })
-		// A browser never requests a module again that it failed to load: reload the page once the server answers.
+		// A browser never requests a module again after it failed to load, so reload the whole page when the server
+		// answers.
 		if (isUnloaded && !isThere) comeBack(stop.signal)
 	} finally {
 		clearTimeout(slow)
@@ -536,8 +546,8 @@ if (window.navigation) {
 	navigation.addEventListener("navigate", event => {
 		const to = new URL(event.destination.url)
 		const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
-		// A reload, for another language or a newer version, has to replace the whole page, so the router leaves it
-		// alone.
+		// A reload, for another language or a newer version, has to replace the whole page, so the router does not
+		// intercept it.
 		const isOther = event.hashChange || event.downloadRequest !== null || event.navigationType === "reload"
 		if (view.isQuiet || !event.canIntercept || isOther || !ours) return
 		const samePage = to.pathname === view.current?.path ? view.current.update : null

@@ -9,9 +9,9 @@ try {
 } catch {
 	// Storage may be switched off: then the defaults apply.
 }
-// The language: the one chosen in the menu, or else the first of the browser's languages in which the console exists,
-// or else English. The browser sends the same list as Accept-Language. The catalogue is loaded while the rest of the
-// page is read.
+// The language is the one that was chosen in the menu, or else the first of the browser's languages that the console
+// has, or else English. The browser sends the same list as Accept-Language. The catalogue is loaded while the rest of
+// the page is read.
 const LANGUAGES = ["en", "de"]
 const lang = ui.lang ?? navigator.languages.map(one => one.slice(0, 2)).find(one => LANGUAGES.includes(one)) ?? "en"
 if (lang !== "en") {

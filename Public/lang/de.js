@@ -1,5 +1,6 @@
-// German. The English text is the key; {} stands for the values in their order, {2} for the second. A counted noun has
-// a form for each category of Intl.PluralRules. “code …” and “field …” are the server's answers by code.
+// The German texts. The key is the English text. In both texts, {} stands for the next value; in the German text, {2}
+// stands for the second value. A counted noun has a form for each category of Intl.PluralRules. A key “code …” or
+// “field …” is for the server's answers with that code.
 export default {
 	"user|users": { one: "Benutzer", other: "Benutzer" },
 	"API key|API keys": { one: "API-Schlüssel", other: "API-Schlüssel" },
