@@ -5,8 +5,8 @@ import { ZONE, dataTable, dayOf, formatDay, formatNumber, h, replaceContent, svg
  * A figure of stacked bars, with a sentence that sums them up, and the same data as a table.
  * @param {string} title
  * @param {({ at: string | number } & Record<string, any>)[]} points
- * @param {{ look: string, member: string, label: string }[]} series from the bottom: the members of the points
- * @param {Intl.DateTimeFormatOptions} style of the times
+ * @param {{ look: string, member: string, label: string }[]} series the parts of a bar, from the bottom up
+ * @param {Intl.DateTimeFormatOptions} style how times are written
  * @param {(sums: Sentence[], highest: Sentence) => Sentence} sentence
  */
 export function bars(title, points, series, style, sentence) {
@@ -44,15 +44,15 @@ export function bars(title, points, series, style, sentence) {
 			points.map((one, at) => [h("time", formatDay(one.at, style)), ...values[at].map(formatNumber)]))))
 }
 
-// Bars on which a part of their period can be selected.
+// Bars in which a period can be selected.
 
 /**
  * A period between two times. An empty time means that there is no limit on that side.
  * @typedef {{ since: string, until: string }} Period
  */
 /**
- * Bars of which some can be selected. `draw` shows `figure`, which `bars` made of `points` with the same `style`; the
- * last bar ends at `until`.
+ * Bars in which a period can be selected. `draw` shows `figure`, which `bars` must have made from the same `points` and
+ * `style`. The last bar ends at `until`.
  * @typedef {object} Narrowing
  * @property {HTMLElement} node
  * @property {(points: { at: string | number, count: number }[], until: string | number, figure: HTMLElement,
@@ -60,8 +60,9 @@ export function bars(title, points, series, style, sentence) {
  */
 
 /**
- * Bars in which a period is selected: by dragging a pointer, or by the arrow keys (with Shift for several bars) and
- * Enter. Then it calls `change({since, until})`. `label` says what the bars are, for people who do not see them.
+ * Makes bars in which a period can be selected: by dragging a pointer, or by the arrow keys (with Shift for several
+ * bars) and Enter. After a selection, `change({since, until})` is called. `label` says what the bars show, for people
+ * who do not see them.
  * @type {(change: (period: Period) => unknown, label: Sentence) => Narrowing}
  */
 export function narrowing(change, label) {
@@ -90,8 +91,8 @@ export function narrowing(change, label) {
 	}
 
 	/**
-	 * Marks the bars between two indexes as selected; -1 and -1 select none. Returns the first index and the one
-	 * after the last.
+	 * Marks the bars from one index to the other as selected; -1 and -1 select none. Returns the index of the first
+	 * selected bar and the index after the last.
 	 */
 	function mark(...both) {
 		[anchor, head] = both
@@ -140,14 +141,17 @@ export function narrowing(change, label) {
 	return { node, draw }
 }
 
-// The period of a page, chosen once for everything that it shows: `since` and `until` in the address.
+// The period of a page: it is chosen once for everything on the page, and the address has it as `since` and `until`.
 
 /** The start, in the reader's zone, of the day that is `days` after the day of `time`. */
 const midnight = (time, days = 0) => {
 	const one = new Date(time)
 	return new Date(one.getFullYear(), one.getMonth(), one.getDate() + days)
 }
-/** The periods that are offered by name. A day is one in the reader's zone, and the last 7 days include today. */
+/**
+ * The periods that are offered by name. A day begins at midnight in the reader's zone, and the last 7 days include
+ * today.
+ */
 const presets = () => {
 	const ago = days => midnight(Date.now(), -days)
 	return [
@@ -159,9 +163,9 @@ const presets = () => {
 	]
 }
 /**
- * A control that chooses a period, by name or by its first and last day in the reader's zone, and calls
- * `change({since, until})`. `any` is the text of the choice without limits, if that is offered. `read(query)` shows
- * the period of an address.
+ * A control in which a period is chosen, by name or by its first and last day in the reader's zone. It then calls
+ * `change` with the new `since` or `until` or both. `any` is the text of the choice without limits; if it is empty,
+ * there is no such choice. `read(query)` shows the period of an address in the control.
  * @param {(period: Partial<Period>) => unknown} change
  * @param {string} any
  * @returns {{ node: HTMLElement, read: (query: Partial<Period>) => void }}
@@ -172,7 +176,7 @@ export function period(change, any = "") {
 		if (choice.value === "own") return
 		change({ since: since?.toISOString() ?? "", until: until?.toISOString() ?? "" })
 	} })
-	// The period includes the whole last day: it ends at the midnight after it.
+	// The period includes the whole last day: it ends at the midnight after that day.
 	const day = (label, name, more) => h("input", {
 		type: "date", "aria-label": label, max: dayOf(Date.now()),
 		onchange: ({ target: { value } }) =>
@@ -199,11 +203,12 @@ export function period(change, any = "") {
 	}
 }
 
-// Bars with the number of a list's rows in each part of its period. Selecting some bars narrows the list to their time.
+// Bars that show how many rows a list has over time. Selecting some bars narrows the list to the time that they cover.
 
 /**
- * What is added to a list by time: the control of its period, a function that shows the period of an address there,
- * the bars, and the query parameters that request their data.
+ * What a list has in addition if a period can be chosen for it: the control for the period (`choice`), a function that
+ * shows an address's period in that control (`read`), the bars, a function that draws them (`draw`), and the query
+ * parameters that request their data (`asked`).
  * @typedef {object} OverTime
  * @property {HTMLElement} choice
  * @property {(query: Record<string, string>) => void} read
@@ -213,7 +218,8 @@ export function period(change, any = "") {
  */
 
 /**
- * Makes what is added to a `list` by time; `change(period)` is called when another period is chosen.
+ * Makes what a `list` has in addition if a period can be chosen for it. `change(period)` is called when another period
+ * is chosen.
  * @type {(change: (period: Partial<Period>) => unknown) => OverTime}
  */
 export function overTime(change) {
@@ -238,7 +244,7 @@ function histogram(change) {
 		const series = [{ look: "in", member: "count", label: "Rows" }]
 		const figure = bars("Rows by time", points, series, style, ([count]) =>
 			t`${count} in this period; a bar shows at most 1,000. Times are in your zone, ${ZONE}.`)
-		// The list itself serves as the table, so the figure's own is removed.
+		// The list itself serves as the table, so the figure's own table is removed.
 		figure.lastChild?.remove()
 		draw(points, data.until, figure, style)
 	}

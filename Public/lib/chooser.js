@@ -1,4 +1,4 @@
-// The toolbar with what can be done to rows that are selected together.
+// The toolbar with the acts on the selected rows.
 import { button, countWords, goTo, h, replaceContent, slugOf, t, translate } from "./core.js"
 import { api } from "./server.js"
 import { toast, undoable } from "./dialogs.js"
@@ -15,7 +15,7 @@ const WIDE = 100
  * @template Item
  * @typedef {object} BulkAct
  * @property {string} text
- * @property {(item: Item) => unknown} fits whether it can be done to this row
+ * @property {(item: Item) => unknown} fits whether the act can be done to this row
  * @property {string} [verb]
  * @property {Record<string, unknown>} [more]
  * @property {(item: Item) => Promise<unknown>} [run]
@@ -32,8 +32,8 @@ const WIDE = 100
  * @property {Noun} noun
  * @property {(item: any) => string} named
  * @property {BulkAct<any>[]} bulk
- * @property {boolean} isMore more rows match than are selected
- * @property {(most: number) => Promise<any[]>} all every row that matches
+ * @property {boolean} isMore whether more rows match than are selected
+ * @property {(most: number) => Promise<any[]>} all returns the rows that match, at most `most`
  * @property {() => unknown} clear
  * @property {() => unknown} again draws the selection anew
  * @property {() => Promise<unknown>} reload requests the list anew
@@ -63,7 +63,7 @@ async function takeAll(node, spec) {
 	replaceContent(node, wait)
 	try {
 		const items = await spec.all(MOST)
-		// If other rows were selected meanwhile, the toolbar is about those and is left as it is.
+		// If other rows were selected meanwhile, the toolbar is now for those rows, and is left as it is.
 		if (wait.isConnected) offer(
 			node, items, { ...spec, isMore: false },
 			t`All ${countWords(items.length, spec.noun.one, spec.noun.many)} that match are selected`,
@@ -78,8 +78,8 @@ async function takeAll(node, spec) {
 const begun = new WeakMap()
 
 /**
- * Does `work` and marks the toolbar as busy, so that it begins no other act. An undo that is asked for meanwhile
- * starts only when `work` has ended.
+ * Does `work` and marks the toolbar as busy, so that no other act can be begun in it. An undo that is asked for
+ * meanwhile starts only when `work` has ended.
  */
 async function atWork(node, work) {
 	const mine = (begun.get(node) ?? Promise.resolve()).then(work, work)
@@ -97,7 +97,7 @@ function ask(node, one, items, spec) {
 	const act = t`${translate(one.text)} ${countWords(items.length, spec.noun.one, spec.noun.many)}`
 	const go = () => run(node, one, items, spec)
 	if (!one.asks) return go()
-	// Nothing waits for the act: the dialog closes at once, and the toolbar shows the progress.
+	// The dialog does not wait for the act: it closes at once, and the toolbar shows the progress.
 	const later = async () => void go()
 	return confirm({
 		title: t`${act}?`, text: one.asks, act, type: items.length > WIDE ? String(items.length) : null, run: later,

@@ -159,7 +159,7 @@ export function svgNode(tag, attributes = {}, ...kids) {
 
 /**
  * The preferences that this browser stores, such as theme, density, letter keys, the style of times, and the tenant
- * seen last. Never a secret.
+ * seen last. They never include a secret.
  * @type {() => Record<string, any>}
  */
 export const preferences = () => {
@@ -178,8 +178,8 @@ export const isMac = /mac/i.test(navigator.userAgentData?.platform ?? navigator.
 // The parts that pages are made of.
 
 /**
- * A button: `button("Save", run, {look: ".primary", icon: "check", name: "of what"})`. `name` is read out after the
- * text.
+ * A button: `button("Save", run, {look: ".primary", icon: "check", name: "of what"})`. Screen readers read `name` after
+ * the text, to say what the button applies to.
  * @type {(text: Child, run?: ((event: any) => unknown) | null, options?: ButtonOptions) => HTMLButtonElement}
  */
 export const button = (text, run, { look = "", icon: symbol, name, ...props } = {}) =>
@@ -245,8 +245,9 @@ const LOOKS = { empty: "mark", none: "search", error: "alert", forbidden: "lock"
 /** @type {Record<number, [kind: string, title: string]>} */
 const KINDS = { 403: ["forbidden", "You may not see this"], 404: ["missing", "This is not here"] }
 /**
- * Fills `node` with a message in place of missing data, with at most one action, and a `link` {href, text} to another
- * page. Returns `node`. If the request failed for lack of a connection, `again` is called once there is one.
+ * Shows a message in `node` in place of missing data, and returns `node`. The message may have an `action`, a button
+ * that calls `again` after an error, and a `link` {href, text} to another page. If the request failed for lack of a
+ * connection, `again` is also called when the connection is back.
  * @type {(node: HTMLElement, kind: string, state: State) => HTMLElement}
  */
 export function showState(
@@ -376,7 +377,7 @@ export const restorableUntil = one => formatDay(Date.parse(one.updated_at) + 30 
 
 /**
  * A time relative to now, with the exact time as a tooltip; or the exact time, if the reader prefers that. Without a
- * time, it shows `otherwise`. It is updated while the page is open.
+ * time, it shows `otherwise`. A relative time is updated while the page is open.
  * @type {(iso: string | null | undefined, otherwise?: string) => HTMLElement}
  */
 export const timeNode = (iso, otherwise = "never") => {
@@ -409,9 +410,9 @@ setInterval(() => {
 // Addresses. A page has no state besides its URL.
 
 /**
- * The page that is shown now, as `current`. `mayLeave`: it may be left without a question, because the session is
- * over, or what was typed was sent or given up. `isQuiet`: the address is being changed, and the router must not
- * draw. `draw` draws the page of the address again.
+ * The state of the router. `current` is the page that is shown now. If `mayLeave` is true, that page may be left
+ * without a question, because the session is over, or what was typed was sent or given up. While `isQuiet` is true,
+ * only the address is being changed, and the router must not draw. `draw` draws the page of the address again.
  * @type {View}
  */
 export const view = { current: null, isQuiet: false, mayLeave: false, draw: () => {} }

@@ -3,7 +3,7 @@ import { goTo, h, icon, replaceContent, t, userText } from "./core.js"
 import { form } from "./form.js"
 
 /**
- * The content of the side that identifies the page's owner: the tenant's logo and name, or else Gatehouse's own.
+ * The content of the owner's side of a page: the tenant's logo and name, or else Gatehouse's own.
  * @type {(face: API.Appearance | undefined) => Child}
  */
 export const wall = face => (face
@@ -76,7 +76,8 @@ function plainOf(text) {
 }
 
 /**
- * The code in a one-time link that may have punctuation after it, or in a text that is only the code; otherwise null.
+ * Finds the code in a text. The text is either a one-time link, which may have punctuation after it, or only the code.
+ * Returns null if there is no code.
  * @type {(text: string) => string | null}
  */
 export function codeIn(text) {
@@ -87,7 +88,8 @@ export function codeIn(text) {
 }
 
 /**
- * The form in which a link or a code can be pasted, if the page was opened without it; then it calls `go(code)`.
+ * A form in which a link or a code can be pasted. It calls `go(code)`, or opens the link's page if that is another
+ * page.
  * @type {(go: (code: string) => unknown) => HTMLFormElement}
  */
 const pasteForm = go => form([
@@ -124,7 +126,7 @@ export const noCode = (page, title, go) => door(
 export const orPaste = go => h("details.small", h("summary", "I have a link or a code"), pasteForm(go))
 
 /**
- * The name of the broadcast channel for step-ups at the provider. On it, the provider's window tells the page that
- * asked that the operator has proved their presence.
+ * The name of the broadcast channel for step-ups at the provider. When the operator has proved their presence in the
+ * provider's window, that window sends a message on this channel to the page that asked for the proof.
  */
 export const PROVED = "gatehouse-proved"

@@ -83,7 +83,8 @@ function tenantControl(id, common) {
 			const { items } = await api(
 				`/tenants${queryString({ q: control.value.trim(), limit: 20 })}`, { signal },
 			).catch(() => ({ items: [] }))
-			// Ignore this answer if the text has changed since its request: a newer request finds the tenants for it.
+			// Ignore this answer if the text has changed since its request: a newer request finds the tenants for the
+			// new text.
 			if (signal.aborted) return
 			replaceContent(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
 		}, 150)
@@ -98,8 +99,8 @@ function tenantControl(id, common) {
 }
 
 /**
- * Finds the id of the tenant whose slug or id was typed, and stores it at the control. If there is no such tenant,
- * the text stays, and the error belongs to this field.
+ * Finds the id of the tenant whose slug or id was typed, and stores the id at the control. If there is no such tenant,
+ * the text stays, and an error for this field is thrown.
  * @type {(control: HTMLInputElement) => Promise<void>}
  */
 async function settleTenant(control) {
@@ -112,7 +113,10 @@ async function settleTenant(control) {
 	if (control.value.trim() === text) control.dataset.id = id
 }
 
-/** Parses `name = value` pairs, one a line. Without any pair it returns undefined, or with `keep` an empty object. */
+/**
+ * Parses `name = value` pairs, one on each line. If there are none, returns undefined, or an empty object if `keep` is
+ * set.
+ */
 function pairsOf(text, keep) {
 	const lines = text.split("\n").map(line => line.split("=").map(part => part.trim())).filter(([name]) => name)
 	return lines.length || keep ? Object.fromEntries(lines.map(([name, ...rest]) => [name, rest.join("=")])) : undefined
@@ -189,11 +193,11 @@ function row(field) {
 		read: () => read(type, control, field),
 		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
 		settle: type === "tenant" ? () => settleTenant(/** @type {HTMLInputElement} */ (control)) : null,
-		// The error is shown above many check boxes: below them it would be out of sight.
+		// The error of a group of check boxes is shown above them: below many boxes it would be out of sight.
 		node: h(`div.field${look}`, heading, type === "checks" && error,
 			type !== "check" && [control, below, hint], odd, type !== "checks" && error),
 		focus: () => (control.querySelector("input") ?? control).focus(),
-		/** Puts the text of the line before the error, if the error is about one of several lines. */
+		/** If the error is about one of the field's lines, puts the text of that line before the error. */
 		explain(name, detail) {
 			const at = Number(/\.(\d+)(\.|$)/.exec(name)?.[1] ?? 0)
 			const lines = type === "lines" && read(type, control, field)
@@ -217,25 +221,25 @@ function row(field) {
  * `name = value` a line), `json` (an array), `check` (one box), `checks` (an array of the ticked options), `tenant`
  * (an id, chosen by name) and `day` (a time, the end of the chosen day).
  * @typedef {object} Field
- * @property {string} name a name with a dot is that of a member of an object
+ * @property {string} name `a.b` is the member `b` of the object `a`
  * @property {Sentence} label
  * @property {boolean} [required]
  * @property {string} [type] text by default, or a select if there are options
  * @property {(Choice | ChoiceGroup)[]} [options]
  * @property {Child} [hint]
  * @property {any} [value] the first value; by default that of the edited object
- * @property {string} [look] more classes
+ * @property {string} [look] further CSS classes, such as `.third`
  * @property {string} [autocomplete]
  * @property {Properties} [attrs] further properties of the control
  * @property {string[]} [also] further members whose errors belong to the field
  * @property {boolean} [unique] the error of an answer 409 is shown at this field
  * @property {boolean} [named] holds names or addresses, and warns of those that may be mistaken for others
- * @property {(values: any) => boolean} [when] whether the field applies, given these values of all
+ * @property {(values: any) => boolean} [when] whether the field applies, given the values of all fields
  */
 
 /**
- * What a form does when it is submitted. It sends the request that `request(values)` returns, which it can also show,
- * or it calls `send(values)`; then it calls `done`.
+ * What a form does when it is submitted. It calls `send(values)` or, without `send`, sends the request that
+ * `request(values)` returns; then it calls `done`. With `request`, it can also show the request.
  * @typedef {object} FormSpec
  * @property {Child} submit the text of its button
  * @property {(values: any) => FormRequest} [request]
@@ -343,7 +347,7 @@ export function form(fields, {
 		return values
 	}
 
-	/** Returns the values, after the id of each typed tenant was found. */
+	/** Finds the id of each typed tenant, and then returns the values. */
 	async function collected() {
 		for (const one of rows) await one.settle?.()
 		return collect()
@@ -465,22 +469,23 @@ export const askToLeave = leave => confirm({
 })
 
 /**
- * A dialog that asks before something that may not be undone.
+ * A dialog that asks before an act, such as one that cannot be undone.
  * @typedef {object} ConfirmParts
  * @property {Child} text says what stops working
  * @property {Sentence} act the text of its button
  * @property {string} [keep] the text of the button that cancels, which has the focus
  * @property {Nothing | string} [type] a word that must be typed first
  * @property {(Field | Nothing)[]} [fields] check boxes whose members are sent too
- * @property {(more: any) => unknown} [run] is called instead of a request
- * @property {Record<string, unknown>} [query] of the request
- * @property {any} [body] of the request
+ * @property {(more: any) => unknown} [run] is called instead of sending a request
+ * @property {Record<string, unknown>} [query] the query of the request
+ * @property {any} [body] the body of the request
  * @typedef {ConfirmParts & Omit<DialogSpec, "body" | "lead" | "submit" | "send" | "request">} ConfirmSpec
  */
 
 /**
- * Opens the dialog. If the server wants another confirmation, the dialog shows why, and the next press sends the
- * confirmation text from that answer. If a word had to be typed, that text is sent at once instead.
+ * Opens the dialog. If the server refuses the act until it is confirmed, the dialog shows why, and the next press sends
+ * the confirmation text from the refusal. If the operator had to type a word, that text is sent at once, without
+ * another press.
  * @type {(spec: ConfirmSpec) => HTMLDialogElement}
  */
 export function confirm({

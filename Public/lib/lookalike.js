@@ -1,5 +1,5 @@
-// Warns of names whose letters look like those of others: the server compares names in ASCII, but people by their
-// look.
+// Warns of names whose letters look like those of other names. The server compares names in ASCII, but people compare
+// them by their look.
 import { icon, note, t, userText } from "./core.js"
 
 const script = name => new RegExp(`\\p{Script=${name}}`, "u")
@@ -25,8 +25,8 @@ const isMixed = label => {
 }
 const isTwin = label => TWINS.test(label) && /\p{L}/u.test(label)
 /**
- * Whether a top-level domain is Latin. Below one in another script (such as `.рф`), letters that look Latin are
- * ordinary, so there is no warning.
+ * Whether a top-level domain is Latin. Below a top-level domain in another script (such as `.рф`), letters that look
+ * Latin are ordinary, so there is no warning.
  */
 const isLatin = label => /^[a-z]/.test(label)
 
@@ -72,7 +72,10 @@ function asciiOf(name) {
 	}
 }
 
-/** Returns {label, ascii, isMixed} if the domain in an address, a name or an origin looks like another, else null. */
+/**
+ * Returns {label, ascii, isMixed} if the domain in an address, a name or an origin looks like another domain; otherwise
+ * null.
+ */
 function lookalike(text) {
 	const name = text.trim().replace(/\/+$/, "").replace(
 		/^.*[@/]/su, "",
@@ -103,7 +106,8 @@ export function warn(node, text) {
 }
 
 /**
- * The note beside an address in a list whose letters look like others; nothing for any other address.
+ * The note beside an address in a list, if the address has letters that look like others; nothing for any other
+ * address.
  * @type {(text: string) => Child}
  */
 export function mark(text) {

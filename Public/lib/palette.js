@@ -6,7 +6,7 @@ import {
 import { api, currentOperator, isAllowed, places, recentPlaces, signOut, tabsHere, tenantHere } from "./server.js"
 import { closeButton, dialog, undo } from "./dialogs.js"
 
-// Recognises API keys in pasted text: a key is never sent as a search, nor put into an address.
+// Recognises API keys in pasted text, since a key must never be sent as a search or be put into an address.
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 /** The length of a whole key, and that of the checksum at its end. */
@@ -30,8 +30,8 @@ function checksum(text) {
 }
 
 /**
- * The API key in `text`, or a part of one, if it is longer than the part that lists show. `isWhole`: the key is
- * complete and its checksum is right.
+ * Finds an API key in `text`, or a part of a key that is longer than the part that lists show. Returns null if there is
+ * none. `isWhole` says whether the key is complete and its checksum is right.
  * @type {(text: string) => { key: string, isWhole: boolean } | null}
  */
 function keyIn(text) {
@@ -86,7 +86,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  * @property {string} text
  * @property {string} [href]
  * @property {() => unknown} [run]
- * @property {Nothing | Sentence} [sub] where it is
+ * @property {Nothing | Sentence} [sub] a second text, such as the tenant's name
  * @property {boolean} [data]
  */
 
@@ -120,8 +120,8 @@ const OWN = [
 	{ kind: "Action", look: "door", text: "Sign out", run: leave },
 ]
 /**
- * The acts of the thing that is open: the buttons beside the page's title, with the title added. Only those whose own
- * text contains the first searched word.
+ * Entries for the buttons beside the page's title, each with the title added to its text. Only buttons whose own text
+ * contains the first searched word are included.
  */
 const acts = text => [...document.querySelectorAll("main .head .acts > button")].map(one => {
 	const name = document.querySelector("main h1")?.textContent
@@ -144,12 +144,13 @@ const TYPES = {
 	failed_sign_in: { kind: "Failed sign-in", look: "door" },
 }
 /**
- * Makes an entry of a result of the search in `tenant`, or in the tenant that the result names. A result that is
- * itself a tenant opens at its page `tab`.
+ * Makes an entry from a search result. The result belongs to the tenant that it names, or else to `tenant`, in which
+ * the search was made. If the result is itself a tenant, the entry opens that tenant's page `tab`.
  */
 function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_name: other }, tenant, tab) {
 	const own = other ? of : tenant ?? of
-	// A thing of a tenant has its page below the tenant; a thing of the platform has none in between.
+	// The page of a tenant's object is below the tenant's path; the page of a platform's object is directly below
+	// /console/.
 	const inside = own ? `t/${own}/` : ""
 	const place = {
 		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `${inside}keys/${id}`,
@@ -190,8 +191,8 @@ async function pagesOf(text, signal) {
 }
 
 /**
- * Identifies the pasted API key; returns an entry that opens its page and asks whether to revoke it. The key's secret
- * is only in the body of this request.
+ * Asks the server which API key was pasted. Returns an entry that opens the key's page, which asks whether to revoke
+ * the key. The key's secret is only in the body of this request.
  */
 async function identified(key, signal) {
 	const one = await api("/api-keys/identify", { body: { key }, signal })
@@ -202,7 +203,8 @@ async function identified(key, signal) {
 
 /**
  * Opens the palette, which shows pages and acts at once, then what the search finds. Arrow keys choose, Enter opens.
- * With `tab`, it lists tenants and opens that page of the chosen one. `text` is searched for at first.
+ * With `tab`, the palette lists tenants, and opens the page `tab` of the chosen tenant. `text` is the first text to
+ * search for.
  * @type {(options?: { tab?: string, text?: string }) => void}
  */
 export function open({ tab, text = "" } = {}) {
@@ -245,8 +247,8 @@ export function open({ tab, text = "" } = {}) {
 		}
 		const tenant = tenantHere()
 		const pages = places().map(one => ({ ...one, kind: "Page" }))
-		// An act is offered only if its own text was searched for, not just the name of its thing: so a hasty Enter
-		// does nothing.
+		// An act is offered only if the search names the act itself, and not just the object: otherwise a hasty Enter
+		// could start an act.
 		const more = text ? [...acts(text), ...OWN] : []
 		/** @type {Entry[]} */
 		const all = tab ? [] : [...recent(), ...pages, ...actions(tenant), ...more]
@@ -354,7 +356,10 @@ export function press(key) {
 	act?.()
 }
 
-/** Focuses and presses the button that a selector finds. A dialog that it opens gives the focus back to it. */
+/**
+ * Focuses and presses the button that a selector finds. When a dialog that it opens is closed, the focus returns to the
+ * button.
+ */
 function use(button) {
 	const one = document.querySelector(button)
 	one?.focus()
@@ -374,9 +379,9 @@ const sheet = () => dialog("Keyboard shortcuts", factList([
 		.map(({ key, text }) => [`G ${key?.toUpperCase()}`, text]),
 ].map(([keys, text]) => [h("kbd", keys), text])), closeButton())
 
-// The operator's menu: who is signed in, how the console looks, the way out.
+// The operator's menu: who is signed in, how the console looks, and signing out.
 
-/** The choices in the menu; for each, its texts with the values that are stored. */
+/** The choices in the menu. Each has the texts of its options, with the values that are stored for them. */
 const CHOICES = {
 	theme: { System: "", Light: "light", Dark: "dark" },
 	density: { Comfortable: "", Compact: "compact" },

@@ -9,7 +9,7 @@ const encoded = bytes => btoa(Array.from(new Uint8Array(bytes), one => String.fr
 const named = list => list.map(one => ({ ...one, id: decoded(one.id) }))
 
 /**
- * Why this browser offers no passkeys at this address, in words; null if it does offer them.
+ * Why this browser offers no passkeys at this address, in words; null if passkeys can be used.
  * @type {() => string | null}
  */
 export function passkeysFault() {
@@ -71,7 +71,7 @@ export async function askPasskey(options, more = {}) {
 export const signInWays = () => api("/session/ways")
 
 /**
- * Requests the options for a sign-in by passkey; `stepUpOptions` does so for a step-up within a session.
+ * Requests the options for a sign-in by passkey. `stepUpOptions` requests the options for a step-up within a session.
  * @type {() => Promise<API.PasskeyOptions>}
  */
 export const signInOptions = () => api("/session/passkey-options", { method: "POST" })

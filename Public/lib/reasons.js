@@ -10,7 +10,7 @@ import { formDialog } from "./ui.js"
  * @typedef {Map<string, { name: string, href: string, status?: string, source?: string }>} Names
  */
 
-// The changes of which any single one would admit a refused attempt, each with the button that makes it.
+// The changes that would admit a refused attempt. One of them is enough. Each has a button that makes the change.
 
 const first = items => {
 	if (!items[0]) throw new Error(t`This does not exist any more.`)
@@ -18,8 +18,8 @@ const first = items => {
 }
 
 /**
- * Returns an `act`: it calls `word` on the user whom an attempt is about, with the result of `body`. `status` also
- * finds users of that status, such as deleted ones.
+ * Returns an `act` that calls `word` on the user whom an attempt is about, with the result of `body`. If the attempt
+ * has no user id, the user is found by the address, and with `status` only among users of that status.
  */
 const ofUser = (word, body, status) => async (one, place) => {
 	const { email: q, user_id: ids } = one
@@ -37,9 +37,9 @@ const ofDomain = (word, options) => async ({ email }, place) => {
 }
 
 /**
- * For each change: its text, the operator's right that it needs, and `act(one, place, tenant)`, which returns the
- * name of the changed thing and the request below the tenant's path `place`. A change without `act` is made by hand:
- * at `page` of the tenant, or at the providers.
+ * For each change: its text, the right that the operator needs for it, and `act(one, place, tenant)`. That function
+ * gets the tenant's path as `place`, and returns the name of the changed object and the request, whose path is below
+ * `place`. A change without `act` is made by hand, on the tenant's page `page` or on the page of providers.
  */
 const CHANGES = {
 	invite: {
@@ -81,8 +81,8 @@ const CHANGES = {
 }
 
 /**
- * Lists the changes that would admit the attempt `one`, nearest first. It reads {email, provider, issuer, subject,
- * user_id, would_admit}.
+ * Lists the changes that would admit the attempt `one`, nearest first. Of `one`, it needs {email, provider, issuer,
+ * subject, user_id, would_admit}.
  * @type {(one: Attempt) => Promise<Child>}
  */
 export async function nearest(one) {
@@ -264,8 +264,8 @@ function caseOf({ reason, trace = [] }) {
 }
 
 /**
- * The names of the providers that are the authority of the address's domain. They are requested only if the attempt
- * was refused because its provider is not.
+ * The names of the providers that are the authority of the address's domain. They are requested only if the attempt was
+ * refused because its own provider is not such an authority.
  * @type {(one: Attempt) => Promise<string[]>}
  */
 export async function authoritiesOf(one) {
@@ -339,7 +339,7 @@ const withNames = (text, names) => text.split(UUID).map(part =>
 	(names.has(part) ? h("a", { href: names.get(part).href }, userText(names.get(part).name)) : part && userText(part)))
 
 /**
- * The results of rule 4 for something that exists and did not help, each with its description.
+ * The results that rule 4 gives for objects that exist but did not help, each with a description.
  * @type {Record<string, string>}
  */
 const UNHELPFUL = {
@@ -375,7 +375,7 @@ const UNPROVED = "address_unproved"
 export const isUnproved = ({ outcome, trace }) =>
 	outcome === "refused" && Boolean(trace?.some(one => one.result === UNPROVED))
 
-/** The path, below /console/, of the page with the row that a step of a trace was about. */
+/** The path, below /console/, of the page with the object that a step of a trace was about. */
 const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
 	tenant: `t/${id}/users`, user: `t/${tenant}/users/${id}`,
 	invite: `t/${tenant}/invites?q=${encodeURIComponent(name)}`,

@@ -1,4 +1,4 @@
-// The menu of a row and the panel with its record. This code is loaded when the first of either is opened.
+// The menu of a row and the panel with its record. This code is loaded when the first menu or panel is opened.
 import {
 	actionWords, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words
 } from "./core.js"
@@ -57,7 +57,8 @@ function place(menu, more) {
 	menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`
 }
 
-// A panel beside a list, with everything in the record of a row. Arrow keys go to the next row, Escape closes it.
+// A panel beside a list, with everything in the record of a row. Arrow keys show the next or previous row, and Escape
+// closes the panel.
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 const CODES = /^(status|role|source|outcome|reason|provider|kind|environment|type|delivery.*)$/

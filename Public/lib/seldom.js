@@ -1,4 +1,4 @@
-// Code that a page rarely needs, and loads only then.
+// Code that pages rarely need. It is loaded only when it is needed.
 import { button, countWords, formatNumber, h, note, replaceContent, restorableUntil, t, translate } from "./core.js"
 import { isAllowed, isProving, ownTenant, sendRequest, sentRequests, tabOf } from "./server.js"
 import { closeButton, copyButton, dialog, runAct, saveFile, toast } from "./dialogs.js"
@@ -113,8 +113,8 @@ export async function saveList(path, noun) {
 		saveFile(nameOf(answer), parts, "text/csv")
 		toast(t`${countWords(rows, noun.one, noun.many)} exported`)
 	} catch (error) {
-		// A download that breaks off is a network error. Its part is not saved, since it would be taken for the
-		// whole.
+		// A download that breaks off ends with a network error. The part that has arrived is not saved, since it would
+		// be taken for the whole list.
 		if (error.name !== "AbortError") toast(
 			error instanceof TypeError ? "The export stopped early; nothing was saved." : error.message, { stay: true },
 		)

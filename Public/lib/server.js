@@ -35,8 +35,8 @@ export const etagOf = object => etags.get(object)
 // has the same key, so the server does it only once.
 /** @type {Map<string, { key: string, until: number, isLost?: boolean }>} */
 const pending = new Map()
-// Milliseconds for which a key is used again. After that, the same request is a new act, since what it is about may
-// have changed.
+// The time in milliseconds for which a key is used again. After that time, the same request is a new act, since the
+// object may have changed.
 const KEY_LASTS = 15 * 60_000
 
 function keyOf(act) {
@@ -54,8 +54,8 @@ const masked = (name, value) => (SECRET.test(name) && typeof value === "string" 
 export const describeRequest = (path, { body, method = body ? "POST" : "GET", ...more } = {}) =>
 	({ ...more, method, path: `/v1${path}`, body: body ? JSON.stringify(body, masked, 2) : undefined })
 
-// The time of the last step-up, by the page's clock. It replaced the session's cookie, so a GET that was under way
-// with the old cookie is sent once more. `asking` counts the questions for a proof that are open.
+// The time of the last step-up, by the page's clock. The step-up replaced the session's cookie, so a GET that was under
+// way with the old cookie is sent once more. `asking` counts the questions for a proof that are open.
 let steppedUp = 0
 let asking = 0
 /**
@@ -82,31 +82,34 @@ const provesPresence = async problem => {
 
 const NO_ANSWER = /^(step_up_required|second_factor_required|request_in_progress)$/
 /**
- * Whether a refusal is final, so that the act was not done. After any other error, the act may be done or under way.
+ * Whether a refusal is final, which means that the act was not done. After any other error, the act may have been done
+ * or may still be under way.
  */
 const isAnswer = (status, { code }) => status < 500 && ![401, 408, 429].includes(status) && !NO_ANSWER.test(code)
 
-// Matches requests that change nothing: those about the session and the operator, dry runs and searches.
+// Matches requests that change no managed object: those about the session and the operator's own account, dry runs,
+// searches and tests.
 const CHANGES_NOTHING = /^\/(session|me)(\/|$)|[?&]dry_run=true|\/(evaluate|search|identify|test)$/
 /**
- * Called when something has changed. Forgets the keys of acts whose answer was lost: such an act, repeated now, is
- * new.
+ * Called when something has changed. Forgets the keys of acts whose answer was lost, since the same request is a new
+ * act from now on.
  */
 function forgetLost() {
 	for (const [act, one] of pending) if (one.isLost) pending.delete(act)
 }
 
 /**
- * Returns the answer with its whole body. Throws if the body breaks off: otherwise its act would be taken for done.
+ * Returns the answer after its whole body has arrived. Throws if the body breaks off: otherwise the act would be taken
+ * for done.
  */
 const whole = async answer => new Response(answer.status === 204 ? null : await answer.arrayBuffer(), answer)
 
-// Matches the paths to which a POST has an idempotency key, unless it uploads a file.
+// A POST has an idempotency key if its path matches this, unless it uploads a file.
 const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|\?|$)/
-// How many times, every half second, a request is repeated whose act is still under way.
+// While its act is still under way, a request is repeated every half second, at most this many times.
 const MOST_TRIES = 20
 /**
- * Returns the server's answer if its status is 2xx, and throws any other as a `Problem`.
+ * Returns the server's answer if its status is 2xx, and throws any other answer as a `Problem`.
  * @type {(path: string, options?: RequestOptions) => Promise<Response>}
  */
 export async function sendRequest(
@@ -122,14 +125,14 @@ export async function sendRequest(
 	const act = `${method} ${path} ${text}`
 	if (method === "POST" && !file && KEYED.test(path)) key ??= keyOf(act)
 	if (key) headers["idempotency-key"] = key
-	// What is stored for this act, unless another key has replaced this one meanwhile.
+	// What `pending` has for this act, unless another key has replaced this key meanwhile.
 	const held = () => (pending.get(act)?.key === key ? pending.get(act) : null)
 	remember(describeRequest(path, { method, body, etag, accept }))
 	let answer
 	try {
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
-		// Read the whole body if the request can be repeated: a GET, or one with a key. Otherwise the status alone
-		// says that the act is done.
+		// Read the answer's whole body if the request can be repeated, which is so for a GET and for a request with a
+		// key. For any other request, the status alone says that the act is done.
 		if (!accept && (method === "GET" || key)) answer = await whole(answer)
 	} catch (error) {
 		if (error.name === "AbortError") throw error
@@ -187,8 +190,8 @@ export async function api(path, options = {}) {
 }
 
 /**
- * Whether the server answers at all. If it does, a file that it does not have belongs to an older version of the
- * console.
+ * Whether the server answers at all. If it answers but lacks a file that this page needs, the page is of an older
+ * version of the console.
  * @type {() => Promise<boolean>}
  */
 export const isServerThere = () => fetch("/livez", { cache: "no-store" }).then(answer => answer.ok, () => false)
@@ -212,7 +215,7 @@ export const currentOperator = () => /** @type {API.Operator} */ (operator)
 export const ownTenant = () => operator?.scope?.tenant_id ?? null
 
 /**
- * Replaces the stored operator, after they changed something of their own account.
+ * Replaces the stored operator after a change of the operator's own account.
  * @type {(one: API.Operator) => unknown}
  */
 export const keepOperator = one => (operator = one)
@@ -383,7 +386,8 @@ const tenantPlaces = tenant => TENANT_PLACES.map(one =>
 const isLinked = one => Boolean(one && one.href)
 
 /**
- * For an operator of a single tenant: the tenant's pages, and those of the platform that have no counterpart there.
+ * The entries for an operator of a single tenant: the tenant's pages, and the platform's pages that have no counterpart
+ * in the tenant.
  */
 function ownPlaces(tenant) {
 	const [overview, ...others] = platformPlaces().filter(isLinked).filter(({ key }) => !/^[das]$/.test(key ?? ""))
@@ -407,7 +411,8 @@ export function placesHere() {
 }
 
 /**
- * Every page that the operator can reach: inside a tenant, its pages come first, and elsewhere those of the platform.
+ * Every page that the operator can reach. Inside a tenant, the tenant's pages come first; elsewhere, the platform's
+ * pages come first.
  * @type {() => LinkedPlace[]}
  */
 export function places() {
@@ -419,7 +424,7 @@ export function places() {
 }
 
 /**
- * The pages of a tenant that have further pages below them, and which ids those can have.
+ * The pages of a tenant that have further pages below them, each with a pattern of the ids of those pages.
  * @type {Record<string, RegExp>}
  */
 const HAS_MORE = { users: /./, invites: /^join-links$/, keys: /./, jobs: /./ }
@@ -431,7 +436,7 @@ export const isPlace = (tab, id) => tab === undefined
 	|| TABS.some(one => one.tab === tab && (id === undefined || HAS_MORE[tab]?.test(id)))
 
 /**
- * The page of a tenant at `tab`, or the first page if there is no such one.
+ * The page `tab` of a tenant, or the tenant's first page if there is no page `tab`.
  * @type {(tab: string | undefined) => Tab}
  */
 export const tabOf = tab => TABS.find(one => one.tab === tab) ?? TABS[0]

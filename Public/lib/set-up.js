@@ -6,8 +6,8 @@ import { form } from "./form.js"
 import { makePasskey, passkeyRefusal, passkeysFault } from "./passkeys.js"
 
 /**
- * A form for a password and a button for a passkey; calls `done()` when either is set up. Neither asks for a proof of
- * presence: these may be shown in the dialog for the proof, and would wait for it forever.
+ * A form for a password and a button for a passkey; calls `done()` when either is set up. Neither request asks for a
+ * proof of presence: the form may be shown in the dialog that asks for the proof, and would wait for the proof forever.
  * @type {(done: () => unknown) => HTMLElement}
  */
 export function setUpWays(done) {

@@ -49,7 +49,8 @@ export function stepUp({ detail, methods = [], remedies = [] }) {
 }
 
 /**
- * What an operator can do who has no means of proof. Nothing here ends a session that could not be begun again.
+ * What an operator can do who has no method of proof. Signing in again, which ends the session, is offered only if it
+ * is among the `remedies`.
  * @type {(remedies: string[], done: () => unknown) => HTMLElement}
  */
 export function leadsOn(remedies, done = () => {}) {
@@ -123,8 +124,8 @@ function byPasskey(done, isOnly) {
 }
 
 /**
- * A link to the provider, which authenticates its user again; then the provider's window reports on the channel
- * `heard`. `isOnly`: there is no other method.
+ * A link that opens the provider in a new window, where the operator is authenticated again. That window then reports
+ * on the channel `heard`. `isOnly`: there is no other method.
  */
 function byProvider(heard, done, isOnly) {
 	heard.onmessage = done

@@ -23,8 +23,8 @@ async function probe(key) {
 
 /**
  * Shows a secret once, in a dialog that cannot be closed before "stored" is ticked. A file can be downloaded: `file`
- * {name, text, type, label}, or a settings file in which `name` is the secret's variable. `more` is another button.
- * `call` is the path of a request to try an API key with.
+ * {name, text, type, label}, or else a file that sets the environment variable `name` to the secret. `more` is another
+ * button. `call` is the path of a request with which an API key can be tried.
  * @type {(secret: Secret) => HTMLDialogElement}
  */
 export function revealSecret({ title, secret, name, file, call, text, more }) {
@@ -154,8 +154,8 @@ export const timeColumn = (label, name, more) => ({ label, cell: one => timeNode
 /** @type {(label?: string) => Column<any>} */
 export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
 /**
- * A note beside an address whose letters look like others, even if the address is in its ASCII form; its code is
- * loaded with the first such address.
+ * A note beside an address with letters that look like others, even if the address is in its ASCII form. The code for
+ * the note is loaded with the first address that is not plain ASCII.
  * @type {(text: string | null | undefined) => HTMLElement | null}
  */
 export function lookalikeNote(text) {
@@ -174,7 +174,10 @@ export const filterLink = (name, value, shown) => (value == null ? shown
 
 // The bar above a list: search, filters, export and the button for a new thing.
 
-/** Matches an API key, or a part that is longer than the one in lists. It is never searched for; see palette.js. */
+/**
+ * Matches an API key, or a part of a key that is longer than the part that lists show. Such a text is never searched
+ * for; see palette.js.
+ */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
 
 /** @type {(filter: Filter) => HTMLInputElement | HTMLSelectElement} */
@@ -193,7 +196,7 @@ function field(one, change) {
 	const node = control(one)
 	node.addEventListener("change", () => change({ [name]: node.value.trim() }))
 	const put = (value = "") => {
-		// A value that a link names and that is not among the options becomes an option of its own.
+		// If a link names a value that is not among the options, the value becomes an option of its own.
 		const isNew = value && "options" in node && ![...node.options].some(option => option.value === value)
 		if (isNew) node.append(h("option", { value, "data-plain": "" }, value))
 		node.value = value
@@ -245,8 +248,8 @@ export const exportFile = async (path, noun) => (await import("./seldom.js")).sa
 const CARDS = matchMedia("(max-width: 720px)")
 
 /**
- * The columns, in the order in which they are left out: the creation time, then from the last column to the second,
- * but those with a status at the very end. The first column is never left out.
+ * The columns in the order in which they are left out. The creation time is the first to go, and columns with a status
+ * are the last; the others go from the last column to the second. The first column is never left out.
  */
 const orderOf = columns => columns.map((one, at) => ({ ...one, at })).slice(1).toSorted((one, other) =>
 	Number(other.sort === "created_at") - Number(one.sort === "created_at")
@@ -259,7 +262,7 @@ const orderOf = columns => columns.map((one, at) => ({ ...one, at })).slice(1).t
 function columnFit(place, columns, isChosen, signal) {
 	let width = 0
 	const fit = () => {
-		// If the rows were ready before their page was shown, measure them once it is, before it is painted.
+		// If the rows are ready before their page is shown, measure them after it is shown and before it is painted.
 		if (!place.isConnected) return void requestAnimationFrame(() => place.isConnected && fit())
 		const rows = [...place.querySelectorAll("table.stack tr")]
 		const fits = () => place.scrollWidth <= place.clientWidth
@@ -270,7 +273,7 @@ function columnFit(place, columns, isChosen, signal) {
 			if (fits()) return
 			for (const row of rows) row.cells[at + (isChosen ? 1 : 0)].hidden = true
 		}
-		// Beside the buttons, even the first column alone is too wide: it has long words.
+		// If even the first column does not fit beside the buttons, because it has long words, make it narrower.
 		place.classList.toggle("snug", !fits())
 	}
 	const watch = new ResizeObserver(([{ contentRect }]) => {
@@ -288,7 +291,7 @@ function columnFit(place, columns, isChosen, signal) {
 function columnHead({ label, sort }, wanted, change) {
 	const now = wanted.sort ?? "-created_at"
 	const order = now === sort ? "ascending" : now === `-${sort}` ? "descending" : null
-	// The first press on a time sorts the newest first; on a name, from A to Z.
+	// The first press on the creation time sorts the newest first; on any other column, it sorts in ascending order.
 	const next = order === "ascending" || (!order && sort === "created_at") ? `-${sort}` : sort
 	const turn = () => h("button.btn.ghost.tiny", { type: "button", onclick: () => change({ sort: next }) }, label,
 		order && icon(order === "ascending" ? "up" : "down"))
@@ -337,8 +340,8 @@ function rowSelection(spec, reload) {
 	let whole = null
 	let offer = null
 
-	// Shows the toolbar. It stays empty while the first selection loads the module; later ones are drawn at once. It
-	// does not replace the progress of work on an earlier selection.
+	// Shows the toolbar. At the first selection it stays empty until the module is loaded; at later selections it is
+	// drawn at once. While it shows the progress of work on an earlier selection, it is left as it is.
 	async function show() {
 		const items = boxes.filter(({ box }) => box.checked).map(({ item }) => item)
 		if (every) {
@@ -372,7 +375,7 @@ function rowSelection(spec, reload) {
 		/** Ends the selection; called when its rows are gone. */
 		none,
 		/**
-		 * Begins a page of a list with that `total`. Returns the check box for the table's head, which selects the
+		 * Begins a page of a list with the given `total`. Returns the check box for the table's head, which selects the
 		 * page.
 		 */
 		all(total) {
@@ -448,17 +451,17 @@ const lookOf = (find, named, signal) => async event => {
  * @property {string} label
  * @property {(item: Item) => Child} cell
  * @property {string} [sort] the server's name of the order by this column
- * @property {boolean} [state] a status, among the last columns to be left out
- * @property {boolean} [tight] it is only as wide as its content
+ * @property {boolean} [state] whether it is a status, which is among the last columns to be left out
+ * @property {boolean} [tight] whether it is only as wide as its content
  */
 
 /**
  * A filter of a list: a select if it has options, else a field.
  * @typedef {object} Filter
- * @property {string} name in the address, and in the request
+ * @property {string} name its name in the address and in the request
  * @property {string} label
  * @property {Choice[]} [options]
- * @property {string} [type] of the field
+ * @property {string} [type] the type of the field
  * @property {(value: string) => Record<string, unknown>} [asks] what is requested instead of the value
  */
 
@@ -466,22 +469,23 @@ const lookOf = (find, named, signal) => async event => {
  * What a list shows, and what can be done with it. In a deleted tenant, nothing is created, changed or exported.
  * @template Item
  * @typedef {object} ListSpec
- * @property {string} path of the request, below /v1
+ * @property {string} path the path of the request, below /v1
  * @property {Noun} noun
  * @property {Column<Item>[]} columns
- * @property {string | false} [title] if the list is a page of its own, with a `lead`
+ * @property {string | false} [title] the page's title, if the list is a page of its own
  * @property {string} [lead]
  * @property {string} [search] what the search is for
  * @property {(Filter | Nothing)[]} [filters]
- * @property {typeof import("./chart.js").overTime} [time] the period of a list by time
- * @property {Nothing | ((item: Item, reload: () => Promise<unknown>) => Acts)} [actions] of a row, the usual one first
+ * @property {typeof import("./chart.js").overTime} [time] makes the control for a period and the bars; see lib/chart.js
+ * @property {Nothing | ((item: Item, reload: () => Promise<unknown>) => Acts)} [actions] the acts on a row, the usual
+ *   act first
  * @property {Nothing | BulkAct<Item>[]} [bulk] what can be done to several rows at once
- * @property {boolean} [exports] it can be saved as a file
- * @property {({ href: string, text: string } | Nothing)[]} [related] pages beside it
+ * @property {boolean} [exports] whether it can be saved as a file
+ * @property {({ href: string, text: string } | Nothing)[]} [related] links to related pages
  * @property {Creation} [create] the button for a new thing, or the link to the page that makes it
- * @property {boolean} [live] it can be updated continuously
+ * @property {boolean} [live] whether it can be updated continuously
  * @property {(data: { items: Item[] }) => unknown} [seen] called with each page of the list
- * @property {boolean} [whole] one answer has all items, so there are no pages
+ * @property {boolean} [whole] whether one answer has all items, so that there are no pages
  * @property {State} [empty] shown if there is nothing yet
  * @property {Record<string, unknown>} [fixed] always part of the request
  */
