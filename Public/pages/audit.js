@@ -61,7 +61,7 @@ const PLATFORM = {
 	provider: () => "providers", tenant: ({ id }) => `t/${id}/users`,
 }
 /**
- * Matches actions after which the thing has no page, as it is gone. A deleted tenant or user still has one for a
+ * Matches actions after which the object is gone and has no page. A deleted tenant or user still has a page for a
  * while.
  */
 const GONE = /purged$|^(?!tenant|user).*\.deleted$/

@@ -92,8 +92,8 @@ const drawFailed = (node, path, reference) => loadPart(node, async () => {
 })
 
 /**
- * Why a sign-in failed. For wrong passwords or PINs, it also says how many tries there were within the minute, and
- * for whose account.
+ * Why a sign-in failed. For wrong passwords or PINs, it also says how many tries there were within one minute, and for
+ * which account.
  * @type {(one: API.FailedSignIn) => Child}
  */
 const reasonOf = one => (one.tries
@@ -166,8 +166,8 @@ async function decision(page) {
 }
 
 /**
- * Shows what would let this person in now. It is requested after the decision is shown, since it costs the server
- * more.
+ * Shows what would let this person in now. This is requested only after the decision is shown, since it costs the
+ * server more work.
  */
 async function drawWays(page, one, node) {
 	const { would_admit } = await page.get(`/provisioning/decisions/${one.id}?would_admit=true`).catch(() => ({}))
@@ -177,8 +177,8 @@ async function drawWays(page, one, node) {
 }
 
 /**
- * The choice for a sign-in with the address of an account whose address was never proved: the operator says whose
- * account it is.
+ * The choice for a sign-in whose address is that of an existing account, if the address was never proved there. The
+ * operator decides whose account it is.
  */
 function whose(one) {
 	const path = `/tenants/${one.tenant_id}/provisioning/decisions/${one.id}/resolve`

@@ -57,7 +57,7 @@ const ROLES = [
 const [OWNER, ADMIN, DEVELOPER, SUPPORT, AUDITOR] = ["Owner", "Admin", "Developer", "Support", "Auditor"]
 const COLUMNS = [OWNER, ADMIN, DEVELOPER, SUPPORT, AUDITOR]
 /**
- * Each right with the roles that have it: those `of` have all of it, and those in `part` only what the text there
+ * Each right with the roles that have it. A role in `of` has the whole right; a role in `part` has only what its text
  * says.
  * @type {{ right: string, of: string[], part?: Record<string, string> }[]}
  */
@@ -144,7 +144,7 @@ const secondFactor = one => [
 
 /**
  * The act that gives an operator a way to sign in again. If the account has been used, the link is only mailed to its
- * own address, so that no colleague can get into it.
+ * own address, so that no colleague can get into the account.
  * @type {(one: API.Operator, reload: () => unknown) => Act}
  */
 const wayIn = (one, reload) => (one.last_sign_in_at || hasFactor(one)

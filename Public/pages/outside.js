@@ -1,4 +1,5 @@
-// The pages outside the console: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
+// The pages outside the console, such as sign-in, set-up and a new password. The pages of an invite and of a join link
+// are in joining.js.
 import {
 	button, h, hideFragment, icon, note, query, queryString, replaceAddress, replaceContent, t
 } from "../lib/core.js"
@@ -18,8 +19,8 @@ const FRESH = 270000
 // time, so a press on any passkey button, even on that of a later step, ends it.
 let waiting = null
 /**
- * The part of the page that signs in by a passkey; then it calls `done()`. `ways` are those that the server accepts;
- * if they are given, the address field also lists passkeys.
+ * The part of the page for the sign-in by a passkey, after which it calls `done()`. `ways` are the ways to sign in that
+ * the server accepts; if they are given, the field for the email address also lists passkeys.
  * @type {(page: Page, done: () => unknown, ways: Promise<API.SignInWays | null> | null) => HTMLElement}
  */
 function passkeySignIn(page, done, ways) {
@@ -49,26 +50,28 @@ function passkeySignIn(page, done, ways) {
 		}
 	}
 
-	/** Starts the list of passkeys, unless the server cannot use any at its public address; then a text says why. */
+	/**
+	 * Starts the list of passkeys, unless the server cannot use passkeys at its public address; then a text says why.
+	 */
 	async function begin() {
 		if ((await ways)?.passkeys !== false) return wait()
 		const why = "This server's public address has no passkeys: they need a name and https."
 		replaceContent(part, h("p.small.muted", why))
 	}
 
-	/** Lets the browser offer passkeys in the field for the address, until one is chosen. */
+	/** Lets the browser offer passkeys in the field for the email address, until one is chosen. */
 	async function wait() {
 		if (!ways || page.signal.aborted || !await fillsIn()) return
 		const own = (waiting = new AbortController())
 		page.signal.addEventListener("abort", () => own.abort(), { once: true })
-		// If the options cannot be had, nothing is shown: the button says why when it is pressed.
+		// If the request for the options fails, nothing is shown: the button says why when it is pressed.
 		const options = await signInOptions().catch(() => null)
 		if (!options || own.signal.aborted) return
 		const timer = setTimeout(() => (own.abort(), wait()), FRESH)
 		try {
 			await signIn(options, { mediation: "conditional", signal: own.signal })
 		} catch (error) {
-			// Nobody asked for the list, so what the browser or its authenticator cannot do is not shown.
+			// The person did not ask for the list, so an error of the browser or the authenticator is not shown.
 			if (own.signal.aborted || error instanceof DOMException) return
 			show(error)
 			// The server refused the passkey: offer the list again.
@@ -110,8 +113,8 @@ const FAULTS = {
 const faultOf = code => FAULTS[code] ?? "The sign-in at the provider failed. Start again."
 
 /**
- * Goes to the provider. This page's address is first replaced by that of the page asked for, so going back leads
- * there. A person who is not signed in then is sent to the sign-in again.
+ * Called when the link to the provider is pressed. Replaces this page's address by the address of the page that was
+ * asked for, so that going back leads there. That page sends a person who is not signed in to the sign-in again.
  */
 function leave({ ctrlKey, metaKey, shiftKey }) {
 	const { next = "" } = query()
@@ -123,8 +126,8 @@ function leave({ ctrlKey, metaKey, shiftKey }) {
 }
 
 /**
- * The part of the page for the sign-in at the provider. It is empty if `ways`, those that the server accepts, do not
- * include a provider.
+ * The part of the page for the sign-in at the provider. It stays empty unless `ways`, the ways to sign in that the
+ * server accepts, include a provider.
  * @type {(ways: Promise<API.SignInWays | null>) => HTMLElement}
  */
 function providerSignIn(ways) {
@@ -166,7 +169,7 @@ function signIn(page, token, { arrived, fault }) {
 	const send = async values => {
 		const { operator, remedies = [] } = await api("/session", { body: token ? { token } : values })
 		if (!remedies.includes("set_up")) return goOn()
-		// After the operator's first link, the set-up can be put off; after a later one, it cannot.
+		// After the operator's first link, the set-up may be put off; after a later link, it is required.
 		location.replace(withQuery({ "set-up": operator.last_sign_in_at ? "now" : "first" }))
 	}
 	if (query()["set-up"]) return chooseWay(page, goOn)
@@ -183,8 +186,8 @@ function signIn(page, token, { arrived, fault }) {
 	], { submit: "Sign in", send, refused: showMore })
 	const tenant = /** @type {HTMLInputElement} */ (built.querySelector("[name=tenant]"))
 	const forgot = h("a", { href: withTenant("/reset") }, "Forgot your password?")
-	// An address that several tenants claim identifies an operator only together with its tenant; most operators do not
-	// need this field.
+	// If several tenants claim an address, it identifies an operator only together with the tenant. Most operators do
+	// not need this field.
 	const field = /** @type {HTMLElement} */ (tenant.closest(".field"))
 	field.hidden = !tenant.value
 	tenant.addEventListener("input", () => {
@@ -256,7 +259,8 @@ const isSetUp = page => door(
 )
 
 async function setup(page, token) {
-	// Do not show a form that the server would refuse. If this request fails, the answer to the form itself says so.
+	// Do not show a form that the server would refuse. If this request fails, show the form: the server's answer to the
+	// form decides.
 	if ((await signInWays().catch(() => null))?.set_up) return isSetUp(page)
 	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
 		{
@@ -349,8 +353,8 @@ const PAGES = {
 }
 /** @type {(page: Page) => any} */
 export default page => {
-	// The secret of a link is after its `#`, which browsers do not send to a server. It is removed from the address
-	// and the history.
+	// The secret of a link is after its `#`, which browsers do not send to a server. It is removed from the address and
+	// the history, except on the pages of an invite and of a join link.
 	const hash = new URLSearchParams(location.hash.slice(1))
 	const token = /token(=|%3D)/i.test(location.hash) ? codeIn(location.hash) : null
 	const arrived = ["signed-in", "stepped-up"].find(one => hash.has(one))

@@ -8,8 +8,8 @@ import { bars, narrowing, period } from "../lib/chart.js"
 // What needs the operator's attention, and the first steps. They are shown before the figures.
 
 /**
- * For each kind of list that needs attention: its icon, the noun for its entries, what it means, and its path below
- * its tenant.
+ * For each kind of list that needs attention: its icon, the noun for its entries, what the list means, and its path
+ * below the tenant's path.
  * @type {Record<string, { look: string, noun: Noun, text: string, path?: string }>}
  */
 const KINDS = {
@@ -46,7 +46,8 @@ const KINDS = {
 }
 
 /**
- * Shows a line with the number of entries for each list that has any; if there are none, a note that all is well.
+ * Shows a line for each list that needs attention, with the number of its entries. If there is no such list, shows a
+ * note that all is well.
  * @type {(node: HTMLElement, items: API.Attention[]) => unknown}
  */
 const drawAttention = (node, items) => replaceContent(node, items.length
@@ -118,8 +119,8 @@ export default async page => {
 	const change = values => setQuery({ ...query(), ...values })
 	const choice = period(change)
 	const signUps = narrowing(change, t`Sign-ups by time`)
-	// Filled at once with the period that the server will choose: if a control got its options later, it would grow
-	// and move the dates.
+	// The control is filled at once with the period that the server will choose. If it got its options later, it would
+	// grow and move the dates.
 	const week = new Date()
 	week.setHours(-6 * 24, 0, 0, 0)
 	choice.read(query().since ? query() : { since: week.toISOString() })

@@ -1,5 +1,5 @@
-// The search for one person in all tenants. Only the request's body has the address, so it is in no page's address,
-// no history and no draft.
+// The search for one person in all tenants. The email address is only in the body of the request, so that it is in no
+// URL, no history and no draft.
 import { form } from "../lib/form.js"
 import {
 	api, append, button, choices, countWords, dataTable, h, isAllowed, liveRegion, noValue, pageHead, personCell,

@@ -7,7 +7,10 @@ import {
 import { copyTest } from "./decisions.js"
 import { KINDS, SUBJECT } from "./tenant/users.js"
 
-/** The attempt in a pasted hook payload: a generic one, or the event of a Cognito trigger. */
+/**
+ * The attempt in a pasted hook payload, which is either the payload of a generic hook or the event of a Cognito
+ * trigger.
+ */
 function attemptOf(text) {
 	const given = JSON.parse(text)
 	if (!given.request?.userAttributes) return given.attempt ?? given
@@ -20,8 +23,8 @@ function attemptOf(text) {
 }
 
 /**
- * The choices for the provider: the kinds, the registered providers, and the `named` one of the attempt if it is
- * neither.
+ * The choices for the provider: the kinds, the registered providers, and the provider `named` in the attempt if it is
+ * not among these.
  */
 async function providers(named) {
 	const { items = [] } = isAllowed("readPolicy") ? await api("/providers?limit=200").catch(() => ({})) : {}

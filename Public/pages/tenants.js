@@ -49,7 +49,7 @@ export const suspend = (one, reload) => confirm({
 	run: () => change(one, "suspend", t`${one.name} is suspended`, reload, () => resume(one, reload)),
 })
 
-// Latin letters that Unicode cannot decompose into a plain letter and a mark, and how they are spelled without them.
+// Latin letters that Unicode cannot decompose into a plain letter and a mark, each with its spelling in plain letters.
 const LATIN = { ø: "o", ß: "ss", æ: "ae", œ: "oe", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ħ: "h", ŧ: "t", ŋ: "ng" }
 /**
  * The slug to propose for a tenant's name; empty if the name has no Latin letters.

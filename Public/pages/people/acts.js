@@ -66,8 +66,8 @@ const held = (rows, users) => dataTable("What is erased", ["Tenant", "Removed", 
 			h("div.small", words(table), ": ", String(count))))]))
 
 /**
- * Asks in two steps whether to erase a person: the server says what it would remove, and that answer is sent back as
- * the confirmation.
+ * Asks in two steps whether to erase a person: first the server says what it would remove; then the confirmation text
+ * from that answer is sent back.
  * @type {(rows: API.FoundPerson[], again: () => unknown, email?: string) => unknown}
  */
 export const askToErase = (rows, again, email) => formDialog({

@@ -31,8 +31,8 @@ export default page => list(page, /** @type {ListSpec<API.Client>} */ ({
 	]),
 }))
 
-// Turns a client on or off. A request replaces the client as a whole, and what is left out gets its default, so all
-// is sent.
+// Turns a client on or off. The request replaces the whole client, and a member that it lacks gets its default value,
+// so all members are sent.
 /** @type {(page: TenantPage, one: API.Client, enabled: boolean, reload: () => unknown) => unknown} */
 function turn(page, one, enabled, reload) {
 	const { name, hosts, redirect_uris, settings } = one
@@ -49,7 +49,7 @@ function turn(page, one, enabled, reload) {
 const third = (name, label, type = "number") => ({ name, label, type, look: ".third" })
 
 /**
- * The fields for the settings that only this client has.
+ * For each client, the fields for the settings that no other client has.
  * @type {Record<string, (settings: any) => Field[]>}
  */
 const SETTINGS = {

@@ -67,7 +67,7 @@ async function drawFile(page, node, file, kept) {
 		},
 		{ name: "on_conflict", label: "If a person is here already", options: CONFLICTS, value: kept?.on_conflict },
 	], { submit: "Try it", send: values => send(page, file, values, more, true), done: follow })
-	// If the operator leaves before the import is sent, keep the file and its options until they come back.
+	// If the operator leaves before the import is sent, keep the file and its options until the operator comes back.
 	page.signal.addEventListener("abort", () =>
 		isSent || keepFile({ ...kept, base: page.base, file, ...options.values(), options: optionsOf(more) }))
 	const format = /** @type {HTMLSelectElement} */ (options.querySelector("select"))

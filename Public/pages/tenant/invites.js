@@ -27,9 +27,9 @@ export const ENDS = [
 ]
 
 /**
- * The time that is `days` after a form was opened, less a minute: the server accepts at most 90 days from its own
- * time. The days are not counted from the press of the button, since a request that is repeated after a lost answer
- * would then differ from the first, and be another act.
+ * The time that is `days` after the form was opened, minus one minute, since the server accepts at most 90 days from
+ * its own time. The days are not counted from the press of the button: a request that is repeated after a lost answer
+ * would then differ from the first request, and would count as another act.
  * @type {(opened: number, days: number | string) => string}
  */
 const daysAfter = (opened, days) => new Date(opened + Number(days) * 86_400_000 - 60_000).toISOString()
@@ -42,8 +42,8 @@ const tooMany = count => Object.assign(new Error(), {
 
 const GIVEN = /^(?:.*<(.+)>|(\S+))(?:\s+(member|manager|admin))?$/i
 /**
- * Parses a line: an address, also in the form that mail programs copy, and a role if it differs from that of the
- * rest.
+ * Parses a line with an address, also in the form that mail programs copy (`Name <address>`). A role may follow;
+ * without it, the role of `rest` applies.
  */
 function inviteOf(line, rest) {
 	const [, inside, plain, role] = GIVEN.exec(line) ?? []

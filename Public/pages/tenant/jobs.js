@@ -10,8 +10,8 @@ import {
 let kept = null
 /**
  * Keeps the last chosen file and its options, {base, file, format, on_conflict, options}, in the memory of this tab
- * only, so that all is still there after a dry run. `jobs` maps the id of each job to the numbers of the file's `rows`
- * that it was given, or to null for all rows.
+ * only, so that they are still there after a dry run. `jobs` maps the id of each job to the numbers of those rows of
+ * the file that the job was given, or to null if it was given all rows.
  * @type {(one: any, job?: API.Job | null, rows?: number[] | null) => void}
  */
 export function keepFile(one, job = null, rows = null) {
@@ -20,7 +20,7 @@ export function keepFile(one, job = null, rows = null) {
 	kept = { ...one, of: currentOperator()?.id, jobs }
 }
 /**
- * The file and options that the operator who is signed in now chose last in the tenant at `base`.
+ * The file and options that the current operator chose last in the tenant at `base`; null if there are none.
  * @type {(base: string) => any}
  */
 export const keptFile = base => (kept?.base === base && kept.of === currentOperator().id ? kept : null)
@@ -28,8 +28,8 @@ export const keptFile = base => (kept?.base === base && kept.of === currentOpera
 const isPacked = file => /\.gz$/i.test(file.name)
 
 /**
- * The beginning of a file, unpacked: about `size` characters. Of a gzip file with several members, a browser unpacks
- * only the first.
+ * The beginning of a file, unpacked: at most `size` characters. If a gzip file has several members, a browser unpacks
+ * only the first member.
  * @type {(file: File, size: number) => Promise<string>}
  */
 export async function headOf(file, size) {
@@ -47,7 +47,7 @@ export async function headOf(file, size) {
 }
 
 /**
- * Sends the file to `path`. If there are `options`, the request is a form with both.
+ * Sends the file to `path`. If there are `options`, the request is a multipart form with the options and the file.
  * @type {(path: string, query: Record<string, unknown>, file: File, options?: object | null) => Promise<API.Job>}
  */
 export async function sendFile(path, query, file, options) {
@@ -60,8 +60,8 @@ export async function sendFile(path, query, file, options) {
 }
 
 /**
- * A multipart form with the options and the file. The file is not read here; since a gzip file may have several
- * members (RFC 1952), the text before and after a packed file is packed separately.
+ * A multipart form with the options and the file. The file is not read here. A gzip file may have several members (RFC
+ * 1952), so the text before and after a packed file is packed as members of their own.
  */
 async function formOf(file, type, options) {
 	const mark = crypto.randomUUID()
@@ -93,8 +93,8 @@ const EXCELS_LINE = /^"?sep=(.?)"?$/i
 const plain = text => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, "")
 
 /**
- * The separator of a CSV's cells. As on the server, it is the one in Excel's `sep=` line, or else the one that
- * separates the names in `known`.
+ * The separator of a CSV's cells. As on the server, it is the separator in Excel's `sep=` line, or else the separator
+ * by which the header has the most names in `known`.
  * @type {(text: string, known: string[]) => string}
  */
 function separatorOf(text, known) {
@@ -111,7 +111,7 @@ function separatorOf(text, known) {
 }
 
 /**
- * The rows of a CSV's text that have content. Text after the last line break is left out.
+ * The rows of a CSV's text, each with its cells. Text after the last line break is left out.
  * @type {(text: string, separator?: string) => string[][]}
  */
 function recordsOf(text, separator = ",") {
@@ -142,15 +142,15 @@ export function tableOf(text, known) {
 	return { separator, names: names.map(plain), rows }
 }
 
-/** The size in bytes of the largest CSV whose rows can be corrected; it must not be packed. */
+/** The size in bytes of the largest CSV whose rows can be corrected. A packed CSV cannot be corrected. */
 const CORRECTED = 1 << 25
 /** @type {(kept: { format: string, file: File }) => boolean} */
 const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
 
 /**
- * Reads those rows of a CSV that have these `numbers`, counted from 1 without the header and without empty rows. Each
- * is {text, from, to} with its position in bytes; `names` are the header's cells. `known` are names that occur in the
- * header.
+ * Reads the rows of a CSV that have these `numbers`, and the header as row 0. Rows are counted from 1, without the
+ * header and without empty rows. Each row is {text, from, to}, with its position in bytes; `names` are the header's
+ * cells. `known` are names that may occur in the header.
  */
 async function rowsOfFile(file, numbers, known) {
 	const bytes = new Uint8Array(await file.arrayBuffer())
@@ -177,7 +177,8 @@ async function rowsOfFile(file, numbers, known) {
 	return { names: cellsOf(rows.get(0)?.text ?? "", separator).map(plain), rows, separator }
 }
 
-// A line of a CSV. If all cells are empty, it gets an empty quoted cell, since a line without content is not counted.
+// A line of a CSV. If all cells are empty, the first cell is quoted, since a row without any content would not be
+// counted.
 const lineOf = (cells, separator) => {
 	const line = cells.map(one =>
 		(/["\r\n]/.test(one) || one.includes(separator) ? `"${one.replaceAll('"', '""')}"` : one)).join(separator)
@@ -268,8 +269,7 @@ const jobActs = (page, one, after) => {
 	].filter(Boolean)
 }
 
-// The rows of a CSV that failed: they are corrected here, replaced in the file that the tab still has, and sent
-// again.
+// Failed rows of a CSV: they are corrected here, replaced in the file that this tab still has, and sent again.
 
 /**
  * Sends the file again, or with `rows` only the rows that have these numbers; then opens the page of the new job.

@@ -197,7 +197,7 @@ const keyPage = async page => {
 	const codes = (items, otherwise) =>
 		(items?.length ? h("ul", items.map(item => h("li", userText(item, "code")))) : noValue(otherwise))
 	const acts = page.isGone ? [] : keyActions(page, one, redraw).filter(Boolean)
-	// The palette opens this page for a leaked key that was pasted: ask at once whether to revoke it.
+	// If a key was pasted into the palette, the palette opens this page: ask at once whether to revoke the key.
 	if (query().act === "revoke") requestAnimationFrame(() => acts.find(act => act.text === "Revoke")?.run())
 	append(page.body, [
 		h("div.head", h(
@@ -252,12 +252,14 @@ const keyPage = async page => {
 			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
 }
 
-/** When the key was last recognised as leaked, by the audit log; false for an operator who may not read that log. */
+/**
+ * When the key was last recognised as leaked, according to the audit log; false if the operator may not read that log.
+ */
 const leakOf = page => isAllowed("readAudit") && page.get(
 	`${page.path}/audit-events?action=api_key.leaked&limit=1&target=${page.id}`,
 ).then(({ items }) => items[0]?.occurred_at, () => null)
 
-/** A link to the user to whom a key belongs; it shows the user's name once that has arrived. */
+/** A link to the user to whom a key belongs; it shows the user's email address or name when the server has sent it. */
 function owner(page, id) {
 	const link = h("a", { href: `${page.base}/users/${id}` }, "A user")
 	page.get(`${page.path}/users/${id}`).then(one => replaceContent(link, userText(one.email ?? one.name)), () => {})
@@ -416,8 +418,8 @@ function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_ori
 	].filter(Boolean)
 }
 
-// The values in the form that the API wants. The end counts from the minute in which the form was opened. So what is
-// shown is what is sent, and a request that is repeated after its answer was lost is the same.
+// The values as the API expects them. The end is counted from the full minute after the form was opened. Thus the end
+// that is shown is also sent, and a request that is repeated after a lost answer is the same as the first request.
 /** @type {(values: any, opened: number) => any} */
 function body({ days, ...values }, opened) {
 	const end = Number(days) && opened + days * 86400000

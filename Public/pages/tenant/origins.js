@@ -86,7 +86,8 @@ async function remove(path, one, reload) {
 }
 
 /**
- * Opens a form that allows an origin. Afterwards, `test(origin)` shows what a browser there is answered from now on.
+ * Opens a form that allows an origin. Afterwards, `test(origin)` shows the answers that a browser at that origin gets
+ * from now on.
  */
 const open = (path, reload, test) => formDialog({
 	title: "Add origin",

@@ -154,9 +154,9 @@ async function drawNeeds(page, node, mode) {
 }
 
 /**
- * Called when another operator has published since this page was read. Shows who, when and what, and offers to
- * publish this page's changes on top. `seen` is the policy that the page shows; `values` are the members that were
- * changed on it.
+ * Called when another operator has published a version since this page was loaded. Shows who published it, when, and
+ * what changed, and offers to publish this page's changes on top. `seen` is the policy that this page loaded; `values`
+ * are the members that were changed in the form.
  */
 async function drawClash(page, node, { seen, values, publish, done }) {
 	const current = await page.get(`${page.path}/policy`)
@@ -167,7 +167,7 @@ async function drawClash(page, node, { seen, values, publish, done }) {
 		try {
 			await done(await run())
 		} catch (error) {
-			// Yet another version was published meanwhile: show the same for the newest one.
+			// Yet another version was published meanwhile: show the same for the newest version.
 			if (error.status === 412) return loadPart(
 				node, () => drawClash(page, node, { seen, values, publish, done }),
 			)
