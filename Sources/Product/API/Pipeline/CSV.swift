@@ -19,8 +19,8 @@ struct CSVColumn: Sendable, Equatable {
 
 /// Writes comma-separated values (RFC 4180).
 enum CSV {
-    /// The value of an import's parameter `guard`. It makes the import remove the guards of
-    /// `guarded`, even if the file's columns were changed.
+    /// The value of an import's parameter `guard`. It makes the import remove the apostrophes that
+    /// `guarded` added, even if the file's columns were changed.
     enum Guard: String, CaseIterable { case gatehouse }
 
     static func header(_ columns: [CSVColumn]) -> [UInt8] {
@@ -49,11 +49,12 @@ enum CSV {
 
     /// The text with an apostrophe, the guard, before each character that would make a spreadsheet
     /// evaluate a cell. A name such as `=HYPERLINK("https://evil.example")` could otherwise act for
-    /// the operator who opens the file (OWASP, CSV injection). In some languages this includes
-    /// full-width signs.
+    /// the operator who opens the file (OWASP, CSV injection). In some languages, such characters
+    /// include full-width signs.
     ///
-    /// Where semicolons or tabs separate cells, a cell also begins after those. An apostrophe that
-    /// would read as a guard gets one too, so that `unguarded` restores every text.
+    /// A program that separates cells at semicolons or tabs begins a cell after each of these
+    /// characters as well. An apostrophe that looks like a guard gets a guard, too, so that
+    /// `unguarded` restores every text.
     static func guarded(_ text: String) -> String { walked(text) { $0.append("'") } }
 
     /// The text as it was before `guarded`.
@@ -102,7 +103,7 @@ enum CSV {
         }
     }
 
-    /// Whether this UTF-8 byte begins no character that needs a guard at the start of a text.
+    /// Whether a text that begins with this UTF-8 byte certainly needs no guard at its start.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte < 0x80 && byte > 0x20 && !"=+-@'".utf8.contains(byte)
     }

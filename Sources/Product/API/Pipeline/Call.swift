@@ -30,7 +30,7 @@ package struct Call: Sendable {
     /// `list` handle the next part of the file.
     var export: ListExport?
 
-    /// A call starts anonymous, without tenant and input, which the dispatcher adds.
+    /// Creates a call of an anonymous caller, without tenant and input. The dispatcher sets these.
     package init(
         request: Request, parameters: RouteParameters = RouteParameters(),
         application: Application, now: Timestamp
@@ -121,9 +121,10 @@ extension Call {
     }
 }
 
-/// What callers may see who are limited to their own objects.
+/// Checks for callers who may see only their own objects.
 extension Call {
-    /// The user to whose objects this right is limited for the caller; `nil` if it is not limited.
+    /// The user to whose objects this right of the caller is limited; `nil` if the right is not
+    /// limited.
     func bound(_ right: Right) -> UUID? { Permissions.bound(principal.subject, right) }
 
     /// Whether the caller may see the objects of this user. A caller who is limited to its own

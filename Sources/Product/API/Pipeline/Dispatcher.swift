@@ -18,8 +18,7 @@ package struct Dispatcher: Sendable {
     private let tracer: Tracer?
     let exports: LongResponses
     let streams = LongResponses(.streams)
-    /// The last segments, each with its leading slash, of the paths whose bodies are received in
-    /// pieces.
+    /// For each path whose body is received in pieces, its last segment with the leading slash.
     private let streamedEnds: [[UInt8]]
 
     /// If `principal` is set, it is the caller of every request; the command line uses this. Throws
@@ -148,8 +147,8 @@ package struct Dispatcher: Sendable {
                 problem = self.problem(for: error, &exchange)
             }
         }
-        // The object is already deleted, perhaps by a concurrent request. Wait until all replicas
-        // have acknowledged that deletion.
+        // A concurrent request may have deleted the object. Wait until all replicas have
+        // acknowledged that deletion.
         if problem.status == 404, exchange.isHandled, exchange.endpoint?.access != .open,
             exchange.call.request.method == .delete
         {
@@ -170,8 +169,8 @@ package struct Dispatcher: Sendable {
         endpoints.map { if case .stream = $0.body { $0.maxBody } else { 0 } }.max() ?? 0
     }
 
-    /// The limit in bytes of a POST body that the handler receives in pieces; `nil` if this path's
-    /// handler does not. The path is in the encoded form of the request.
+    /// The limit in bytes of a POST body that the handler receives in pieces; `nil` if the handler
+    /// of this path receives the whole body at once. `path` is percent-encoded, as in the request.
     package func streamedBody(_ path: UnsafeBufferPointer<UInt8>) -> Int? {
         guard streamedEnds.contains(where: { path.suffix($0.count).elementsEqual($0) }),
             let endpoint = table.match(String(decoding: path, as: UTF8.self))?.value(for: .post),
@@ -208,8 +207,8 @@ package struct Dispatcher: Sendable {
     func nameLateForm(of exchange: Exchange) {
         let form = exchange.call.request.lateForm
         var exchange = exchange
-        // The copy of the exchange must not refer to the form that refers to it: that would be a
-        // reference cycle.
+        // The form keeps this copy of the exchange, so the copy must not refer to the form: that
+        // would be a reference cycle.
         exchange.call.request.lateForm = nil
         form?.set { [exchange] mayHaveWritten in
             let problem: Problem =
@@ -313,7 +312,7 @@ extension Dispatcher {
         return try await application.authenticator.principal(of: request)
     }
 
-    /// The caller of a request that takes long, checked again. The check neither counts as a use of
+    /// Checks the caller of a long request again, and returns it. This counts neither as a use of
     /// the credential nor against its rate limit.
     func continuingCaller(of request: Request) async throws -> CallerPrincipal {
         if let principal { return principal }
@@ -331,10 +330,11 @@ extension Dispatcher {
         return try permit(&exchange)
     }
 
-    /// Finds the path's tenant. A tenant of others, an unknown tenant and an id that is not a UUID
-    /// all give the same 404. A credential that lacks the right in every tenant is refused before
-    /// any look-up: otherwise 403 and 404 would reveal which tenants exist. This concerns the
-    /// platform's credentials, and all credentials at endpoints of the platform.
+    /// Finds the path's tenant. A tenant that is not the caller's, an unknown tenant and an id that
+    /// is not a UUID all get the same 404. A credential that lacks the right in every tenant is
+    /// refused before the tenant is looked up: otherwise 403 and 404 would reveal which tenants
+    /// exist. This early refusal is for the platform's credentials, and at the platform's endpoints
+    /// for all credentials.
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if exchange.call.principal.platform || endpoint.isOutsideTenants {
@@ -457,9 +457,9 @@ extension Dispatcher {
         return try await receiving(receive, &exchange) { try await answer(endpoint, &$0) }
     }
 
-    /// The response with errors logged that occur while its pieces are sent. Such an error closes
-    /// the connection. It is logged in a second line, since the first line was written when the
-    /// response began.
+    /// Wraps the body of a streamed response, so that errors while its pieces are sent are logged.
+    /// Such an error closes the connection. It is logged in a second line, since the first line was
+    /// written when the response began.
     private func noting(_ response: Response, _ exchange: Exchange) -> Response {
         guard case .stream(let next) = response.body else { return response }
         var noted = response
@@ -516,8 +516,8 @@ extension Dispatcher {
         (request.first("content-type") ?? "").prefix { $0 != ";" }.trimmingSpaces.lowercased()
     }
 
-    /// Throws 415 for a body of another media type than the endpoint's. Parameters of the type (`;
-    /// charset=utf-8`) do not matter.
+    /// Throws 415 for a body of another media type than the endpoint's. Parameters of the type,
+    /// such as `charset=utf-8`, do not matter.
     private static func checkMediaType(of request: Request, _ endpoint: Endpoint) throws {
         guard !request.body.isEmpty || request.stream != nil, request.method != .get,
             request.method != .head
@@ -574,9 +574,9 @@ package struct ReceivedBody: Sendable {
 
 extension Dispatcher {
     /// Receives the body in pieces, and then answers as if it had arrived whole. Afterwards it
-    /// deletes what no handler used, since the answer may be a stored one. For an idempotency key,
-    /// the body is represented by its digest. Receiving may take long, so the caller is checked
-    /// again after it.
+    /// deletes what was stored and not used: the response may be a stored one, for which no handler
+    /// runs. In the check of the idempotency key, the digest of the body stands for the body.
+    /// Receiving may take long, so the caller is checked again afterwards.
     func receiving(
         _ receive: Endpoint.Receive, _ exchange: inout Exchange,
         _ answer: (inout Exchange) async throws -> Response

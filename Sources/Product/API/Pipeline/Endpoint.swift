@@ -81,8 +81,9 @@ package struct Endpoint: Sendable {
     /// The default time limit of a hook: half of the 5 seconds for which Cognito waits, so that one
     /// retry is possible.
     package static let hookTime: Duration = .milliseconds(2500)
-    /// Whether the object in the path exists. It is called only before a 403, 415 or 422, since a
-    /// 404 takes precedence over them. For other requests the handler itself finds out.
+    /// Whether the object in the path exists. It is called only before a 403, 415, 422 or 428,
+    /// since a 404 takes precedence over these. In all other cases, the handler finds out whether
+    /// the object exists.
     package var exists: (@Sendable (Call) async throws -> Bool)?
     package typealias Receive = @Sendable (Call) async throws -> ReceivedBody
     /// Stores a body that arrives in pieces, before the idempotency key is checked. The handler

@@ -134,7 +134,7 @@ extension CallerPrincipal {
 }
 
 /// The state of a list that is exported as a file: the position reached, and the lines of the
-/// current page. Every list can be exported; the code that creates its pages is the same.
+/// current page. Every list can be exported, by the same code that creates its pages.
 final class ListExport: Sendable {
     private struct Progress {
         var after: Cursor?
@@ -283,15 +283,15 @@ package struct ExportLimits: Sendable {
     }
 }
 
-/// The responses in progress that take long, exports or streams. It limits their number.
+/// Limits the number of long responses in progress, which are either exports or streams.
 struct LongResponses: Sendable {
     /// The slots that a response occupies until it has been sent.
     typealias Place = [InFlight<UUID?>.Slot]
 
     let limits: ExportLimits
     private let callers: InFlight<UUID?>
-    /// The responses in progress for each tenant. The platform as a whole has no limit; there each
-    /// caller counts separately.
+    /// The responses in progress for each tenant, and in total. Each caller of the platform counts
+    /// like a tenant of its own.
     private let tenants: InFlight<UUID?>
 
     init(_ limits: ExportLimits) {

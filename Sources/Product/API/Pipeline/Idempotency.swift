@@ -105,7 +105,7 @@ struct IdempotencyClaim: Sendable {
     var tenant: UUID?
     /// The method of the request. The same key with another method is a different use.
     var method: Method
-    /// The path with the query. A dry run, for example, is a different request.
+    /// The path with the query, since a dry run, for example, is a different request.
     var path: String
     /// The value of the header field: 1 to 255 printable ASCII characters.
     var key: String
@@ -151,9 +151,9 @@ struct IdempotencyClaim: Sendable {
 }
 
 extension Dispatcher {
-    /// A stored response that takes later merges of users into account. If the response is a user
-    /// who was merged since, the result is the winner as GET returns it. In any other object, ids
-    /// of merged users are replaced by those of the winners.
+    /// Returns a stored response with later merges of users taken into account. If the response is
+    /// a user who was merged since, the result is the winner as GET returns it. In any other
+    /// object, ids of merged users are replaced by those of the winners.
     func followingMerges(
         _ kept: Response, of endpoint: Endpoint, _ exchange: Exchange
     ) async throws -> Response {

@@ -64,8 +64,8 @@ extension Dispatcher {
     }
 
     /// Whether the commits of an endpoint are recorded for the position in its response. They are
-    /// not recorded if the caller cannot send a position, or for a list, which writes only such
-    /// things as counted uses.
+    /// not recorded if the caller cannot send a position. They are not recorded for a list either,
+    /// since it writes only minor data, such as counts of uses.
     func notesCommits(of endpoint: Endpoint) -> Bool {
         application.database.hasStandbys && !endpoint.mayLag && !endpoint.hook
             && !endpoint.isForeign

@@ -191,7 +191,7 @@ extension Call {
 extension StepUpRemedy {
     /// What the operator can do without a method of stepping up, the easiest first. `isUnusable` is
     /// true if there are second factors but none can be used. `isOpen` is true if a sign-in by link
-    /// is recent enough to set one up.
+    /// is recent enough for setting up a password or a passkey.
     static func all(
         isUnusable: Bool, canReturn: Bool, isOpen: Bool, sendsMail: Bool
     ) -> [StepUpRemedy] {

@@ -57,8 +57,8 @@ extension Response {
 package enum ETag {
     package static func version(_ version: Int) -> String { "\"v\(version)\"" }
 
-    /// A tag from the time of the last write, in microseconds. The time in responses is less exact,
-    /// so two writes may share it.
+    /// A tag from the time of the last write, in microseconds. Responses contain that time less
+    /// exactly, so it may be the same for two writes.
     package static func updated(_ time: Timestamp) -> String {
         "\"t\(String(time.microseconds, radix: 36))\""
     }
@@ -113,7 +113,7 @@ extension Response {
         if first(name) == nil { fields.append(Field(name, value)) }
     }
 
-    /// Adds a name to `Vary`, and combines it with the names set earlier in one line.
+    /// Adds a name to `Vary`. The field then has this name and all earlier names in one line.
     mutating func addVary(_ name: String) {
         var names: [String] = []
         for line in fields where line.name == "vary" {

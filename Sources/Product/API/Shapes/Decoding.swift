@@ -135,7 +135,8 @@ func isEmailShaped(_ text: String) -> Bool {
         && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
 }
 
-/// A hint that is added to an error about a query parameter: an unescaped `+` means a space there.
+/// A hint that is added to an error about a text with a space: in a query, an unescaped `+` means a
+/// space.
 private func plusHint(_ text: String) -> String {
     text.utf8.contains(0x20) ? "; in a query a + is written as %2B" : ""
 }
@@ -352,9 +353,10 @@ package struct Input: Sendable, Equatable {
 }
 
 extension Input {
-    /// Throws 422 for a read-only member of the body that differs from the current one. PUT and
-    /// PATCH may repeat such members as GET returned them. `counted` is a member that may differ,
-    /// because it is computed for each response. `ways` states for a member how it can be changed.
+    /// Throws 422 for a read-only member of the body whose value differs from the current value.
+    /// PUT and PATCH may repeat such members as GET returned them. `counted` is a member that may
+    /// differ, because it is computed for each response. `ways` states for a member how it can be
+    /// changed.
     package func checkRepeated(
         against current: JSONValue, but counted: String? = nil, ways: [String: String] = [:]
     ) throws {

@@ -29,7 +29,7 @@ package struct FieldShape: Sendable {
         self.example = example
     }
 
-    /// The field's own description or, if it has none, the vocabulary's for its name.
+    /// The field's own description or, if it has none, the vocabulary's text for its name.
     var description: String? { summary.isEmpty ? Vocabulary.description(of: name) : summary }
 
     package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
@@ -46,7 +46,7 @@ package struct FieldShape: Sendable {
         Self(name, kind, nullable: true, summary)
     }
 
-    /// A member that only responses contain: every one, unless `always` is false.
+    /// A member that only responses contain. Every response has it, unless `always` is false.
     package static func readOnly(
         _ name: String, _ kind: Kind, nullable: Bool = false, always: Bool = true,
         _ summary: String = ""
@@ -63,9 +63,9 @@ package struct ObjectShape: Sendable {
     package var fields: [FieldShape]
     /// Whether undeclared members are allowed, as in events of other systems.
     package var isOpen: Bool
-    /// For each of these members, the shape that applies in place of this one if the body has the
-    /// member. For example, a body with `invites` is a list of invites, and one without it is a
-    /// single invite.
+    /// Alternatives to this shape, each with the name of a member. If the body has that member, the
+    /// alternative applies instead of this shape. For example, a body with `invites` is a list of
+    /// invites, and one without it is a single invite.
     package var alternatives: [(member: String, shape: ObjectShape)] = []
 
     /// Creates a shape without a name, which the OpenAPI document repeats wherever it is used.
@@ -91,8 +91,8 @@ package struct ObjectShape: Sendable {
         return copy
     }
 
-    /// The shape for the body of a creation. It lacks the read-only members, and `required` are the
-    /// required ones.
+    /// The shape for the body of a request that creates an object. It lacks the read-only members.
+    /// `required` names the members that must be present.
     package func creating(_ name: String? = nil, required: [String]) -> ObjectShape {
         var copy = self
         copy.name = name
@@ -200,8 +200,8 @@ package struct TextRule: Sendable {
         normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil && $0.utf8.count <= 255 }
 
-    /// A name that another system assigned and that an operator types. With a hidden character in
-    /// it, it would match no person.
+    /// A name that another system assigned and that an operator types. If it contained a hidden
+    /// character, it would match no person.
     package static let foreignID = TextRule(
         detail: "must have no control and no invisible characters", normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil }
@@ -260,8 +260,8 @@ package struct QueryParameter: Sendable {
     package var kind: Kind
     package var isRequired: Bool
     package var summary: String
-    /// Whether this declares one parameter for each name after the dot, documented as
-    /// `attributes.<name>`.
+    /// Whether this declares a family of parameters, with any name after the dot. It is documented
+    /// as `attributes.<name>`.
     package var isFamily = false
 
     package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {

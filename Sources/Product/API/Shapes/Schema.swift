@@ -144,8 +144,8 @@ extension FieldShape {
 }
 
 extension Kind {
-    /// Whether an example of this kind can be made up. It cannot for times, and for ids of objects
-    /// that must exist.
+    /// Whether an example of this kind can be made up. This is impossible for times, and for ids of
+    /// objects that must exist.
     fileprivate var isFreelyChosen: Bool {
         switch self {
         case .timestamp, .uuid: false
