@@ -3,7 +3,7 @@ import CZlib
 import HTTP
 import Synchronization
 
-/// One file in memory, also in each content coding that makes it smaller.
+/// A file in memory, with a compressed copy for each content coding that makes it smaller.
 struct Asset: Sendable {
     let type: String
     let bytes: [UInt8]
@@ -61,7 +61,7 @@ struct Asset: Sendable {
         return SecurityHeaders.added(to: response)
     }
 
-    /// Compresses the file with every coding, so that no request has to.
+    /// Compresses the file with every coding, so that no request has to wait for this.
     func compress() {
         for coding in ContentCoding.allCases { _ = compressed.bytes(by: coding) }
     }
@@ -90,8 +90,8 @@ struct Asset: Sendable {
     }
 }
 
-/// The bytes of a file in each coding, made when a coding is first needed: compressing all files
-/// would take longer than the rest of the start.
+/// The compressed bytes of a file. The bytes for each coding are computed when they are first
+/// needed, since compressing all files would take longer than the rest of the server's start.
 private final class CompressedBytes: Sendable {
     private let plain: [UInt8]
     /// The compressed bytes by coding; `nil` if a coding does not make the file smaller.
@@ -109,8 +109,9 @@ private final class CompressedBytes: Sendable {
     }
 }
 
-/// Operations on bytes instead of strings: comparing text by canonical equivalence would be wrong,
-/// and dividing it into characters would take longer than the rest of the start.
+/// Operations on bytes instead of strings. Strings would be compared by canonical equivalence,
+/// which is wrong here, and dividing the files into characters would take longer than the rest of
+/// the server's start.
 enum AssetBytes {
     static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
@@ -212,8 +213,8 @@ enum ContentCoding: String, Sendable, CaseIterable {
     case brotli = "br"
     case gzip
 
-    /// Compresses the bytes as far as possible, which is slow, so it is for files that are
-    /// compressed once; `nil` if the library fails.
+    /// Compresses the bytes as far as possible; `nil` if the library fails. This is slow, so it is
+    /// only for files that are compressed once.
     func compress(_ bytes: [UInt8]) -> [UInt8]? {
         switch self {
         case .brotli: Brotli.compress(bytes)
@@ -234,8 +235,8 @@ enum AcceptEncoding {
         return item?.weight ?? 0
     }
 
-    /// Returns the accepted coding with the highest weight, or of several the first in `codings`;
-    /// `nil` if none is accepted.
+    /// Returns the accepted coding with the highest weight; `nil` if none is accepted. If several
+    /// codings have that weight, the first of them in `codings` is returned.
     static func best(of codings: [ContentCoding], _ values: [String]) -> ContentCoding? {
         var best: (coding: ContentCoding, weight: Int)?
         for coding in codings {
@@ -293,12 +294,12 @@ enum Gzip {
     }
 }
 
-/// Removes comments and indentation from scripts and styles before they are served, an eighth of
-/// their size. A line is removed only if it is nothing but a comment, and leaves an empty line, so
+/// Removes comments and indentation from scripts and styles before they are served, which saves an
+/// eighth of their size. Only a comment on lines of its own is removed. It leaves empty lines, so
 /// that line numbers in errors are those of the source.
 ///
-/// The lines of a text in backquotes would be changed too; a test refuses such texts of several
-/// lines.
+/// This would also change a template literal (a text in backquotes) of several lines, so a test
+/// refuses such literals.
 enum CommentLines {
     /// Returns a script or a style without comments and indentation, and any other file unchanged.
     static func removed(from file: FileTree.File) -> FileTree.File {

@@ -116,8 +116,8 @@ package struct ConsoleFiles: Sendable {
     }
 
     /// Returns the correct address for a one-time link whose `#` was percent-encoded on its way;
-    /// `nil` for any other path. The code belongs after the `#`, which a browser sends to no
-    /// server.
+    /// `nil` for any other path. The code belongs after the `#`, since a browser does not send that
+    /// part to a server.
     private static func mended(_ path: String) -> String? {
         let pages = [
             "/invite", "/join", "/reset", "/email", "/not-me", "/console/sign-in", "/sign-in",

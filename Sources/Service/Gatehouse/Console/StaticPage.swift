@@ -27,8 +27,8 @@ extension Response {
     private static let isLong = 4_096
 
     /// Returns the response, with a long body compressed by gzip if one of our own pages asked for
-    /// it: a list of 50 rows shrinks to a tenth. Programs get lists uncompressed, since their time
-    /// matters more than the bytes.
+    /// it: a list of 50 rows shrinks to a tenth. Programs get lists uncompressed, since for them
+    /// time matters more than size.
     ///
     /// Compression cannot leak a secret to an attacker whose text is in the response (BREACH): the
     /// browser's `Sec-Fetch-Site` proves that no other site asked, and no response to GET contains
