@@ -1,5 +1,5 @@
 #include "CBuild.h"
 
-// In C because only C takes a text from the build; in a target of its own because the rest need not
-// be compiled again for another commit.
+// This is written in C because only C code can get a text from the build. It is a target of its own
+// so that no other code is compiled again for another commit.
 const char *build_commit(void) { return BUILD_COMMIT; }

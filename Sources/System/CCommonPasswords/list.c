@@ -1,6 +1,7 @@
-// Passwords of eight and more ASCII characters that people choose most, lower case, sorted by bytes,
-// one a line: those of Django's common-passwords.txt (BSD licence), which Royce Williams counted in
-// public breaches. Shorter ones are below every minimum.
+// The passwords of at least eight ASCII characters that people choose most often, in lower case,
+// sorted by bytes, one a line. They come from Django's common-passwords.txt (BSD licence), for
+// which Royce Williams counted passwords in public breaches. Shorter passwords are left out, since
+// every minimum length excludes them.
 #include "CCommonPasswords.h"
 
 static const char list[] =

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Writes libcrypt's text for the phrase, at most CRYPT_OUTPUT_SIZE bytes with its NUL. 0 if libcrypt
-// refuses the setting or the phrase, or without memory. The work area is 32 KiB, and holds parts of
-// the phrase until it is cleared.
+// Writes the text that libcrypt computes from the phrase to `out`: at most CRYPT_OUTPUT_SIZE bytes,
+// including the NUL. Returns 0 if libcrypt refuses the setting or the phrase, or if there is no
+// memory. The work area of 32 KiB contains parts of the phrase, so it is cleared before it is
+// freed.
 static inline int gh_crypt(const char *phrase, const char *setting, char *out) {
     struct crypt_data *data = calloc(1, sizeof *data);
     if (data == NULL) return 0;

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-// curl_easy_setopt is variadic, which Swift cannot call: one typed shim for each kind of value.
+// Swift cannot call curl_easy_setopt, because it is variadic. There is one typed shim for each kind
+// of value.
 static inline CURLcode gh_curl_long(CURL *h, CURLoption o, long v) {
     return curl_easy_setopt(h, o, v);
 }
@@ -29,8 +30,8 @@ static inline CURLcode gh_curl_status(CURL *h, long *v) {
     return curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, v);
 }
 
-// The address behind curl's trailing struct sockaddr: 4 or 16 bytes into `out`, 0 for any other;
-// its port in the order of this machine.
+// Writes the address in curl's struct to `out` and returns its length, 4 or 16 bytes; returns 0 for
+// any other family. Writes the port in the byte order of this machine.
 static inline int gh_curl_address(const struct curl_sockaddr *a, unsigned char out[16],
                                   unsigned short *port) {
     const struct sockaddr *s = &a->addr;

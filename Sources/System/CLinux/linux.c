@@ -68,7 +68,7 @@ int gh_listen(const char *host, uint16_t port, int backlog, int shared) {
     if (descriptor >= 0) {
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
         if (shared) setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
-        // Accepted sockets inherit it.
+        // Accepted sockets inherit this option.
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         if (bind(descriptor, found->ai_addr, found->ai_addrlen) != 0 ||
             (backlog > 0 && listen(descriptor, backlog) != 0)) {
@@ -80,8 +80,8 @@ int gh_listen(const char *host, uint16_t port, int backlog, int shared) {
     return descriptor;
 }
 
-// A filter of a listening socket sees each segment from its TCP header on (RFC 9293 3.1): byte 13
-// holds the flags, 0x02 is SYN.
+// The filter of a listening socket gets each segment from the TCP header on (RFC 9293 3.1). Byte 13
+// contains the flags, and 0x02 is SYN. Segments with SYN are dropped.
 int gh_refuse_new(int descriptor) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
@@ -110,7 +110,8 @@ int gh_peer(int descriptor, char *out, int capacity) {
     if (getpeername(descriptor, (struct sockaddr *)&address, &length) != 0) return -1;
     if (address.ss_family == AF_INET6) {
         struct in6_addr *six = &((struct sockaddr_in6 *)&address)->sin6_addr;
-        // A dual-stack listener sees IPv4 peers as mapped addresses: give them their own form.
+        // A dual-stack listener sees IPv4 peers as mapped IPv6 addresses. They are written as IPv4
+        // addresses.
         if (IN6_IS_ADDR_V4MAPPED(six))
             return inet_ntop(AF_INET, (char *)six + 12, out, capacity) ? 0 : -1;
         return inet_ntop(AF_INET6, six, out, capacity) ? 0 : -1;

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A resolver's state of its own, so that threads share none; one server instead of those of
-// resolv.conf where `port` is not 0. NULL without memory.
+// Creates a resolver with a state of its own, so that threads share no state. If `port` is not 0,
+// the resolver asks only the server at `address` and not those of resolv.conf. Returns NULL if
+// there is no memory or the resolver cannot be set up.
 static inline struct __res_state *gh_resolver_open(
     const unsigned char address[4], unsigned short port, int seconds) {
     struct __res_state *s = calloc(1, sizeof *s);
@@ -18,7 +19,8 @@ static inline struct __res_state *gh_resolver_open(
     }
     s->retrans = seconds;
     s->retry = 2;
-    // The name is taken as it stands; a truncated answer is asked for again over TCP.
+    // The name is looked up as it is, without search domains. A truncated answer is requested again
+    // over TCP.
     s->options &= ~(unsigned long)(RES_DEFNAMES | RES_DNSRCH);
     if (port != 0) {
         s->nscount = 1;
@@ -37,7 +39,7 @@ static inline int gh_resolver_txt(
     struct __res_state *s, const char *name, unsigned char *answer, int length) {
     return res_nquery(s, name, C_IN, T_TXT, answer, length);
 }
-// HOST_NOT_FOUND and NO_DATA of netdb.h: the name or its records are not there, says a server.
+// HOST_NOT_FOUND and NO_DATA of netdb.h: a server stated that the name or its records do not exist.
 static inline int gh_resolver_says_absent(const struct __res_state *s) {
     return s->res_h_errno == 1 || s->res_h_errno == 4;
 }
