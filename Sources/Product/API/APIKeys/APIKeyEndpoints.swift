@@ -37,8 +37,8 @@ package enum APIKeyEndpoints {
         }
     }
 
-    /// The member `owner_user_id`. The id of a merged user is replaced by that of the user who
-    /// remains.
+    /// Returns the member `owner_user_id`. If that user was merged into another one, returns the id
+    /// of the user who remains.
     static func owner(
         in input: Input, of call: Call, _ collection: APIKeyCollection
     ) async throws -> UUID? {
@@ -86,7 +86,8 @@ package enum APIKeyEndpoints {
         }
     }
 
-    /// The owner that the body names. If it names none, the owner is the tenant.
+    /// The owner of the new key. The default is the tenant. A key of the platform always belongs to
+    /// the platform.
     private static func owner(of call: Call, _ collection: APIKeyCollection) async throws
         -> APIKey.Owner
     {
@@ -235,8 +236,8 @@ package enum APIKeyEndpoints {
             })
     }
 
-    /// Revokes the path's key and everything that was created with it, other keys included. Throws
-    /// 403, and revokes nothing, if the caller may not revoke one of these keys.
+    /// Revokes the path's key and everything that it created, including other keys. If there is one
+    /// of these keys that the caller may not revoke, throws 403 and revokes nothing.
     private static func revokeWithMade(
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> (APIKeyRow, EndedWithKey) {
@@ -296,7 +297,7 @@ package enum APIKeyEndpoints {
 }
 
 extension JSONValue {
-    /// The key's object with one more member: the secret, as `key`.
+    /// The key's JSON object with the secret added as the member `key`.
     func revealing(_ secret: APIKeySecret) -> JSONValue {
         .object((members ?? []) + [.init("key", .string(secret.text))])
     }
@@ -347,9 +348,9 @@ struct APIKeyCollection: Sendable {
             call.principal.subject, right, in: tenantID(call), target: target) == .allowed
     }
 
-    /// Throws 403 unless the caller may act for the user whose key becomes stronger or gets a new
-    /// secret. Every route under `/v1` by which a caller comes to hold a user's key uses this one
-    /// check.
+    /// Throws 403 unless the caller may act for the user who owns the key; keys of other owners
+    /// always pass. Every endpoint under `/v1` that creates a key, gives it a new secret or makes
+    /// it stronger calls this check.
     func requireHolding(_ owner: APIKey.Owner, _ call: Call) async throws {
         guard case .user(let id) = owner, let tenant = try tenantID(call) else { return }
         guard let user = try await call.scope.user(id) else { throw Problem.notFound("user") }
@@ -371,8 +372,9 @@ struct APIKeyCollection: Sendable {
     }
 
     /// Changes the path's key under its lock. Checks the permission, then `If-Match`, then the
-    /// body. If the caller is a key, it changes only keys within its own bounds. `body` returns
-    /// `isStronger` if the key permits more than before, or if the response shows a secret.
+    /// body. A calling key may change only keys within its own bounds, but it may revoke others
+    /// too. `body` returns `isStronger` if the key permits more than before, or if the response
+    /// shows a secret.
     func change(
         _ call: Call, _ right: Right, action: AuditAction,
         _ body: @Sendable (APIKeyRow, Timestamp) throws -> (key: APIKey, isStronger: Bool)
@@ -401,7 +403,7 @@ struct APIKeyCollection: Sendable {
         }
     }
 
-    /// Whether the path's key exists and is visible.
+    /// Whether the path's key exists and the caller may see it.
     func exists(_ call: Call) async throws -> Bool {
         guard let row = try await scope(call).apiKey(call.id()) else { return false }
         guard !isPlatform, let own = call.bound(.listKeys) else { return true }
@@ -431,8 +433,8 @@ extension APIKeyFilter {
                 + "does not have an admin's rights now."),
     ]
 
-    /// The filters and sort order for the storage layer; `nil` if no key that the caller may see
-    /// can match.
+    /// Converts the parameters of the list to the storage layer's filter; `nil` if no key that the
+    /// caller may see can match.
     init?(_ filter: ListFilter, _ call: Call, _ collection: APIKeyCollection) async throws {
         let input = filter.input
         self.init(
@@ -452,7 +454,7 @@ extension APIKeyFilter {
     }
 }
 
-/// `/v1/scopes`: the scopes of keys besides those of the tenant's catalogue.
+/// `/v1/scopes`: the management scopes. A tenant's catalogue adds its own scopes to these.
 package enum ScopeEndpoints {
     package static let all: [Endpoint] = [list]
 

@@ -2,9 +2,9 @@ import Domain
 import Storage
 import Text
 
-/// The key settings of a body. After the check against the shape, they are checked against the
-/// tenant's scope catalogue and the issuer's own rights. Addresses and origins are in canonical
-/// form.
+/// Reads the settings of a key from a request body that matches the shape. Checks them against the
+/// tenant's scope catalogue and the caller's own rights, and converts addresses and origins to
+/// their canonical form.
 struct APIKeyInput {
     let call: Call
     /// The tenant that owns the key; `nil` for a key of the platform.
@@ -42,10 +42,12 @@ struct APIKeyInput {
         return next
     }
 
-    /// Throws 403 if the change widens the key's scopes, networks, origins or expiry and the caller
-    /// could not issue the changed key. Every caller who may write keys may narrow them. A key that
-    /// is bound cannot get a scope that moves trust, since it could then create unbound keys; a
-    /// bound may be added later.
+    /// Throws 403 if the change widens the key and the caller could not issue the changed key.
+    /// Every caller who may write keys may narrow them.
+    ///
+    /// Throws 422 if the changed key has a bound and the change adds a scope that leads to the
+    /// rights of an admin, since the key could then create keys without the bound. A key that
+    /// already has such a scope may get a bound.
     private static func requireStrength(
         from key: APIKey, to next: APIKey, _ call: Call, _ tenant: UUID?
     ) throws {
@@ -69,7 +71,8 @@ struct APIKeyInput {
         }
     }
 
-    /// Throws 403 if the caller cannot grant a scope: no key reaches further than its issuer.
+    /// Throws 403 unless the caller may grant all these scopes. No key reaches further than its
+    /// issuer.
     static func requireGiveable(_ scopes: [String], _ call: Call, _ tenant: UUID?) throws {
         let beyond = Permissions.scopesBeyond(call.principal.subject, asked: scopes, in: tenant)
         guard beyond.isEmpty else {
@@ -82,8 +85,8 @@ struct APIKeyInput {
     private static let managing = ManagementScope.allCases.map(\.rawValue)
         .joined(separator: ", ")
 
-    /// The scopes without repetitions. Adds an error for each that is neither a management scope
-    /// nor in the tenant's catalogue.
+    /// Returns the scopes without repetitions. Adds an error for each scope that is neither a
+    /// management scope nor in the tenant's catalogue.
     private mutating func known(_ scopes: [String], _ catalogue: [String]) -> [String] {
         let all = ManagementScope.allCases.map(\.rawValue) + catalogue
         var seen: [String] = []
@@ -101,7 +104,8 @@ struct APIKeyInput {
         return seen
     }
 
-    /// Returns blocks in their shortest form. A single address stays a single address.
+    /// Returns the address ranges in their shortest form. A single address is not written as a
+    /// block. Adds an error for each invalid range.
     private mutating func spelled(_ ranges: [String]) -> [String] {
         ranges.enumerated().compactMap { index, text in
             guard let range = IPRange(text) else {
@@ -180,9 +184,9 @@ package struct CallingKey: Sendable {
 
 extension Call {
     /// Makes a change that creates a link, an invite, an operator or a job, all of which end when
-    /// their creator ends. If the caller is a key, the key is locked until the commit. A concurrent
-    /// revocation of the key and of what it created then either finds the new object or comes
-    /// first; in that case this throws 401.
+    /// their creator ends. If the caller is a key, the key is locked until the commit. If the key
+    /// is revoked concurrently, together with everything that it created, then the revocation
+    /// either finds the new object, or it precedes this change, which then throws 401.
     func making<Result: Sendable>(
         in place: TenantScope? = nil, dryRun: Bool = false,
         _ body: (Change) async throws -> Result
@@ -217,8 +221,9 @@ package enum KeyBounding {
         return key
     }
 
-    /// Throws 403 unless every bound of the key is within those of the calling key. A caller who
-    /// changes a key or reads its secret can use that key itself.
+    /// Throws 403 unless every bound of the key is within those of the calling key. This is checked
+    /// before a key is changed or its secret is shown, because the caller could use that key from
+    /// then on.
     package static func requireWithin(_ key: APIKey, _ caller: APIKey) throws {
         let beyond = caller.bounds.exceeded(by: key.bounds)
         guard beyond.isEmpty else {

@@ -160,8 +160,8 @@ extension APIKey.Previous: JSONView {
     }
 }
 
-/// Who created an object, as responses show it. The command line acts as an operator without a row
-/// in the database.
+/// Shows in responses who created an object. The command line acts as an operator that has no row
+/// in the database; its type is shown as `command_line`, without an id.
 enum MakerView {
     private static func isCommandLine(_ type: String, _ id: String) -> Bool {
         sameBytes(type, "operator") && sameBytes(id, UUID.platform.description)
@@ -176,7 +176,8 @@ enum MakerView {
     }
 }
 
-/// What ended together with a key and all that it made, and what an operator should review.
+/// The response members about a key that was revoked with everything that it created: the number of
+/// objects that ended, and the changes that an operator should review.
 enum EndedView {
     static let fields: [FieldShape] = [
         .readOnly(

@@ -5,7 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/api-keys/verify`, and `verify-batch` for many keys: is a key valid, and for what?
+/// `/v1/api-keys/verify`, and `/v1/api-keys/verify-batch` for many keys: return whether a key is
+/// valid and what it permits.
 enum KeyVerificationEndpoints {
     static let all: [Endpoint] = [
         verify, verifyBatch, KeyIdentification.endpoint, IntrospectionEndpoint.endpoint,
@@ -21,7 +22,7 @@ enum KeyVerificationEndpoints {
         return .ok(finding)
     }
 
-    /// Each key counts as one use, and gets the same verdict as in a request of its own.
+    /// Each key gets the same verdict as in a request of its own, and counts as one use.
     private static let verifyBatch = Endpoint(
         .post, "/v1/api-keys/verify-batch", id: "verifyApiKeys", tag: "API keys",
         summary: "Verifies up to 1,000 keys. The verdicts are in the order of the keys.",
@@ -171,16 +172,16 @@ package struct KeyQuestion: Sendable {
 }
 
 /// The result of verifying a presented key. A caller without the right gets `unknown` for every
-/// key, and nothing is looked up. For a caller of a tenant, only keys of that tenant cost a
-/// look-up; the key's own text names its tenant.
+/// key, and no key is looked up. If the caller belongs to a tenant, only keys of that tenant are
+/// looked up; the text of a key names the key's tenant.
 package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
     /// The number of seconds until a key that has reached its limit per minute is valid again.
     private var retryAfter: Int64?
 
-    /// Verifies one key, and counts a use of it if it is active. If `isLimited` is true, the use
-    /// also counts against the key's rate limit.
+    /// Verifies one key. If the key is valid, counts a use; if `isLimited` is true, the use also
+    /// counts against the key's rate limit.
     static func of(
         _ question: KeyQuestion, isLimited: Bool = true, _ call: Call
     ) async throws -> KeyFinding {
@@ -260,8 +261,8 @@ package struct KeyFinding: JSONView {
 
     private init() {}
 
-    /// Judges the key that was looked up, and counts a use of it if it is active. `found` is `nil`
-    /// if no key has the secret.
+    /// Returns the verdict for the key that was looked up, and counts a use if the key is valid.
+    /// `found` is `nil` if no key has the secret.
     package init(
         _ found: PresentedKey?, _ asked: KeyQuestion, isLimited: Bool = true,
         to principal: Principal, in database: borrowing Database, at now: Timestamp
