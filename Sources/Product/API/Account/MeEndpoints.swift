@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/me`: the caller of the credential, and an operator's own account.
+/// `/v1/me`: the caller whom the credential identifies, and an operator's own account.
 package enum MeEndpoints {
     package static let all: [Endpoint] =
         [me, rename] + OwnFactorEndpoints.all + OwnSessionEndpoints.all
@@ -86,8 +86,8 @@ package enum MeEndpoints {
         return .ok(row, etag: row.etag)
     }
 
-    /// The number of people who wait for approval in the tenant. It is `nil` unless the caller is
-    /// an operator who may read the tenant's users; an unknown tenant gives the same.
+    /// The number of people who wait for approval in the tenant. It is `nil` unless the tenant
+    /// exists and the caller is an operator who may read its users.
     private static func joinRequests(_ call: Call) async throws -> Int? {
         guard call.principal.kind == .operator,
             let name = call.query.optionalString("tenant") ?? call.principal.tenant?.description,

@@ -4,7 +4,7 @@ import HTTP
 import Storage
 import Text
 
-/// Finds the principal of a request by its credential. Throws if the credential is invalid.
+/// Finds the principal that a request's credential identifies. Throws if the credential is invalid.
 package struct Authenticator: Sendable {
     let database: Database
     let tokens: AccessTokens
@@ -16,7 +16,8 @@ package struct Authenticator: Sendable {
         self.tokens = tokens
     }
 
-    /// This authenticator without counting, to check the credential of a long-running call again.
+    /// A copy of this authenticator that counts no uses. It checks the credential of a long-running
+    /// call again.
     var uncounted: Authenticator {
         var other = self
         other.isCounting = false
@@ -24,8 +25,8 @@ package struct Authenticator: Sendable {
     }
 
     /// The caller of a request; `.anonymous` without a credential. Throws 401 for an invalid
-    /// credential, and 400 for two different ones. Throws `StorageFailure.unavailable` if the
-    /// database cannot be reached.
+    /// credential, and 400 for more than one `Authorization` header. Throws
+    /// `StorageFailure.unavailable` if the database cannot be reached.
     package func principal(of request: Request) async throws -> CallerPrincipal {
         if let caller = try await LambdaCaller(database: database).principal(of: request) {
             return caller
@@ -86,7 +87,7 @@ package struct Authenticator: Sendable {
     }
 
     /// The principal of a key that was looked up. Counts the use if `isCounting` is true. Throws if
-    /// the key may not be used, or not from this address or origin.
+    /// the key may not be used at all, or not from this address or origin.
     package func admit(
         _ key: PresentedKey, from address: String, origin: String?
     ) throws(Problem) -> CallerPrincipal {
@@ -111,8 +112,8 @@ package struct Authenticator: Sendable {
         return principal
     }
 
-    /// The error for a verdict; `nil` if the key is admitted. A call without an origin comes from a
-    /// machine, and a key for browsers is not valid there.
+    /// The error for a verdict; `nil` if the key is admitted. A call without an origin does not
+    /// come from a browser, so a key that is limited to origins is refused.
     private static func refusal(_ verdict: APIKeyVerdict, _ key: PresentedKey) -> Problem? {
         switch verdict {
         case .valid, .scopeMissing, .rateLimited: nil
@@ -166,9 +167,9 @@ package struct Authenticator: Sendable {
         return principal
     }
 
-    /// Throws 403 if the operator must first set up or prove a second factor. This applies if it is
-    /// overdue, or if a sign-in at the provider did not include it. Only sign-out and the endpoints
-    /// that set up or prove the factor are then allowed.
+    /// Throws 403 if the operator must first set up a second factor or prove it: either the time
+    /// limit for the set-up has passed, or the operator signed in at the provider without the
+    /// factor. Only requests to sign out, and to set up or prove the factor, are then allowed.
     private func requireSecondFactor(_ session: OperatorSession, _ request: Request) throws {
         let due = session.operator.secondFactorDue.map { database.clock() >= $0 } ?? false
         let isOverdue =
@@ -195,9 +196,9 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Whether an operator who came through the provider may make this request before proving their
-    /// own second factor. The provider alone does not prove who it is, so only proving the factor,
-    /// reading `/v1/me` and signing out are allowed.
+    /// Whether an operator who signed in through the provider may make this request before proving
+    /// their own second factor. The sign-in at the provider is not proof enough of who the operator
+    /// is, so only proving the factor, reading `/v1/me` and signing out are allowed.
     private static func isWayToFactor(_ request: Request) -> Bool {
         switch request.path {
         case "/v1/session", "/v1/session/step-up", "/v1/session/step-up/provider",
@@ -305,8 +306,8 @@ package enum Access: Sendable, Equatable {
 }
 
 extension Authenticator {
-    /// Throws 400 if the query contains one of our keys. The key is in access logs by then, so if
-    /// it still works, the leak is audited for its owner.
+    /// Throws 400 if the query contains one of our keys. Access logs already contain the key by
+    /// then. If the key is not revoked, the leak is therefore recorded in its owner's audit log.
     func refuseKeyInAddress(_ request: Request) async throws {
         for pair in request.query.split(separator: "&") {
             guard let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")),

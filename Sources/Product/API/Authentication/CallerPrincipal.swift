@@ -16,7 +16,8 @@ package struct CallerPrincipal: Sendable, Equatable {
     /// Whether the caller was authenticated by the console's cookie, so that writes need
     /// `X-Gatehouse-Console: 1`.
     package var isConsoleSession = false
-    /// The id of the console's session, with which sign-out ends it.
+    /// The id of the session that authenticated the caller: the console's session, or the session
+    /// of an access token.
     package var session: UUID?
     /// The time until which the console's operator counts as present, after a sign-in or step-up;
     /// `nil` if presence was not proved in this session.
@@ -24,7 +25,7 @@ package struct CallerPrincipal: Sendable, Equatable {
     /// The methods with which the console's operator can step up.
     package var stepUpMethods: [StepUpMethod] = []
     /// Whether the operator's only second factors are passkeys that were made for another host name
-    /// of the server, and cannot be used.
+    /// of the server, so that they cannot be used.
     package var hasUnusableFactors = false
     /// Whether the console's operator can sign in again without a link or the help of another
     /// operator.
@@ -61,7 +62,7 @@ package struct CallerPrincipal: Sendable, Equatable {
         }
     }
 
-    /// The tenant that the credential belongs to; `nil` for the platform's own.
+    /// The tenant that the credential belongs to; `nil` for a credential of the platform.
     package var tenant: UUID? { subject.tenantID }
 
     /// Whether the caller may reach every tenant.
@@ -82,9 +83,9 @@ package struct CallerPrincipal: Sendable, Equatable {
 
 /// The rate limit fields for a key with a limit (draft-ietf-httpapi-ratelimit-headers-06).
 package struct RateLimitLeft: Sendable, Equatable {
-    /// Uses per minute.
+    /// The limit: the number of uses per minute.
     package var limit: Int
-    /// Uses left in this minute, after this one.
+    /// The number of uses that are left in this minute after this use.
     package var remaining: Int
     /// Seconds until the limit is reset.
     package var resetsIn: Int64
@@ -111,7 +112,7 @@ package struct ResolvedTenant: Sendable, Equatable {
 
 extension Principal {
     /// Throws 403 with the missing rights unless the principal has all rights of the role. The role
-    /// is one that the principal grants, or that of the user whom it acts on.
+    /// is the one that the principal grants, or the role of the user on whom the principal acts.
     package func requireCover(of role: UserRole, in tenant: UUID) throws {
         let missing = Permissions.lacking(self, for: role, in: tenant)
         guard !missing.isEmpty else { return }
@@ -120,7 +121,7 @@ extension Principal {
                 + "\(missing.joined(separator: ", ")).")
     }
 
-    /// The actual end of something that this principal creates, if it should end at `end`. What a
-    /// key creates ends no later than the key.
+    /// The time at which an object that this principal creates ends, if `end` was requested. An
+    /// object that a key creates ends no later than the key.
     package func cut(_ end: Timestamp) -> Timestamp { expiry.map { min($0, end) } ?? end }
 }

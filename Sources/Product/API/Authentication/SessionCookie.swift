@@ -59,8 +59,8 @@ package enum SessionCookie {
     }
 }
 
-/// A cookie with a random token from this server, which scripts cannot read. Each response that
-/// sets it again keeps the value and extends its life.
+/// A cookie that contains a random token of this server, and that scripts cannot read. Each
+/// response that sets the cookie again keeps the token and extends the cookie's life.
 package struct TokenCookie: Sendable {
     private let name: String
     private let seconds: Int64

@@ -24,14 +24,14 @@ package struct TrustedProxies: Sendable {
     }
 
     /// The request as the outermost trusted proxy received it. Its address is the last forwarded
-    /// one that does not belong to a trusted proxy. It counts as sent over TLS if that proxy says
-    /// so.
+    /// address that does not belong to a trusted proxy. The last `X-Forwarded-Proto` value decides
+    /// whether it counts as sent over TLS.
     package func unwrapped(_ request: Request) -> Request {
         var request = request
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let stated = request.all("x-forwarded-for").flatMap { Self.entries($0.utf8) }
         if let address = caller(stated) { request.remoteAddress = address }
-        // The last value is from our own proxy: a client may have sent one before it.
+        // Our own proxy wrote the last value; a client may have sent the values before it.
         if let scheme = request.all("x-forwarded-proto").flatMap({ Self.entries($0.utf8) }).last {
             request.isTLS = sameBytesIgnoringASCIICase(scheme, "https")
         }

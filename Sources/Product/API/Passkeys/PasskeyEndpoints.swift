@@ -84,8 +84,8 @@ package enum PasskeyEndpoints {
         return .created(row, at: location, etag: nil)
     }
 
-    /// The new passkey of the body, verified. Its challenge is used up even if the verification
-    /// fails.
+    /// Verifies the new passkey in the body and returns it. Its challenge is used up even if the
+    /// verification fails.
     private static func registered(
         _ call: Call, _ site: PasskeySite, _ binding: [UInt8]
     ) async throws -> NewPasskey {
@@ -258,8 +258,8 @@ enum PasskeyInput {
             attestation: try bytes(response, "attestationObject"))
     }
 
-    /// Reads an assertion from a body. A user handle that cannot be decoded becomes empty, and the
-    /// later check refuses it as that of another user.
+    /// Reads an assertion from a body. A user handle that cannot be decoded becomes empty, so that
+    /// the later check refuses it as the handle of another user.
     static func assertion(_ input: Input) throws -> Assertion {
         let response = try input.object("response")
         return Assertion(
@@ -269,8 +269,8 @@ enum PasskeyInput {
             userHandle: response.optionalString("userHandle").map { Base64URL.decode($0) ?? [] })
     }
 
-    /// The transports that the body names, such as `usb` or `hybrid`. Unknown ones are kept, since
-    /// new ones are added over time.
+    /// The transports that the body names, such as `usb` or `hybrid`. Unknown transports are kept,
+    /// since new transports are added over time.
     static func transports(_ input: Input) throws -> [String] {
         let given = try input.object("response").optionalStrings("transports") ?? []
         let words = given.filter { word in

@@ -49,8 +49,9 @@ struct PasskeyProof {
         }
     }
 
-    /// Verifies the passkey's signature over a challenge, and returns its operator. `use` uses the
-    /// challenge up before anything is checked, so each attempt needs a new one.
+    /// Verifies the passkey's signature over a challenge, and returns the operator who has the
+    /// passkey. `use` uses the challenge up before anything is checked, so that each attempt needs
+    /// a new challenge.
     private func prove(
         _ asked: UUID?, _ use: (_ challenge: [UInt8]) async throws -> Bool
     ) async throws -> OperatorRow {
@@ -95,8 +96,8 @@ struct PasskeyProof {
         }
     }
 
-    /// Counts an attempt before it is made. If it succeeds, it is ended, so that it does not count
-    /// as a failure.
+    /// Counts an attempt before it is made. If the attempt succeeds, it no longer counts as a
+    /// failure.
     private func counted(
         _ kind: String, _ name: String, _ policy: AttemptPolicy,
         _ attempt: () async throws -> OperatorRow
@@ -109,9 +110,9 @@ struct PasskeyProof {
         return person
     }
 
-    /// The error for a passkey whose authenticator now states otherwise than before whether it can
-    /// be backed up. It states what the holder can do. Only the holder can cause it, since the
-    /// signature was verified.
+    /// The error for a passkey whose authenticator states something else than before about whether
+    /// the passkey can be backed up. The error's text tells the holder what to do. Only the holder
+    /// can cause the error, since the signature was verified.
     private func changed(_ passkey: PasskeyRow) -> Problem {
         var problem = Problem.unauthorized(
             "The passkey “\(passkey.name)” has changed: its authenticator now gives another answer "
@@ -157,8 +158,8 @@ extension Call {
         }
     }
 
-    /// The operator of the console's session, and the hash of the session, to which its challenges
-    /// are bound.
+    /// The operator of the console's session, and the hash of the session. The challenges of the
+    /// session are bound to this hash.
     func passkeyHolder() async throws -> (person: OperatorRow, binding: [UInt8]) {
         guard let session = principal.session else { throw Problem.internalError }
         let person = try await `operator`

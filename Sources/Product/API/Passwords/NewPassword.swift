@@ -50,10 +50,10 @@ package struct NewPassword: Sendable {
 }
 
 /// Detects passwords that attackers try first: common ones, the user's own data, and repetitions or
-/// sequences of characters. They are compared as bytes, ignoring ASCII case.
+/// sequences of characters. Texts are compared as bytes, ignoring ASCII case.
 enum GuessablePassword {
-    /// The maximum length of a repeated unit in bytes. A password that is at least one and a half
-    /// times as long as its unit is as weak as the unit.
+    /// The maximum length in bytes of a unit that a password repeats. A password that is at least
+    /// one and a half times as long as its unit is as weak as the unit.
     private static let unitLimit = 10
 
     static func matches(_ text: String, about: [String]) -> Bool {

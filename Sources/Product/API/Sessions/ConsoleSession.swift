@@ -92,8 +92,8 @@ package struct ConsoleSession {
         return answer
     }
 
-    /// Records the proof of presence in any session of the operator, and gives it a new id and
-    /// cookie; `nil` if the session has ended.
+    /// Records the proof of presence in the given session of the operator, and gives the session a
+    /// new id and cookie. Returns `nil` if the session has ended.
     package static func stepUp(
         _ person: OperatorRow, in session: UUID, by method: SignInMethod, at provider: UUID? = nil,
         _ call: Call, answering answer: Response

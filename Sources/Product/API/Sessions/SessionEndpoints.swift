@@ -111,7 +111,7 @@ package enum SessionEndpoints {
     }
 
     /// The error for a wrong address or password. If operators of the address's domain must sign in
-    /// at a provider, it names the provider, even if no operator has the address.
+    /// at a provider, the error names the provider, even if no operator has the address.
     private static func refused(_ call: Call) async throws -> Problem {
         try await elsewhere(call.input.string("email"), call)
             ?? .unauthorized("The address or the password is wrong.")
@@ -134,7 +134,7 @@ package enum SessionEndpoints {
         switch try await call.database.scope(tenant).tenantRow()?.status {
         case .active: return
         case .suspended:
-            // An owner may sign in if the tenant's own operators suspended it, in order to resume
+            // If the tenant's own operators suspended the tenant, an owner may sign in to resume
             // it.
             guard person.role == .owner,
                 try await call.database.scope(tenant).isSuspendedByItself()
@@ -194,9 +194,9 @@ enum SignInWaysEndpoint {
     }
 }
 
-/// `POST /v1/session/not-me`: ends the sessions and the password of an operator. It is sent by the
-/// button on the page that a mail's link "this was not me" opens. Opening the page changes nothing,
-/// since mail systems open links by themselves.
+/// `POST /v1/session/not-me`: ends the sessions and the password of an operator. The link "this was
+/// not me" in a mail opens a page, and a button on that page sends this request. Opening the page
+/// changes nothing, since mail systems open links by themselves.
 enum NotMeEndpoint {
     static let disown = Endpoint(
         .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",

@@ -5,12 +5,13 @@ import Storage
 import Text
 
 /// One attempt to sign in as an operator with a password. Failures are counted for the client's
-/// network and for the account, in counters that all replicas share; too many lock out further
-/// attempts. An unknown account costs and counts the same.
+/// network and for the account, in counters that all replicas share; too many failures lock out
+/// further attempts. An attempt at an unknown account takes as much time and is counted in the same
+/// way.
 ///
-/// A browser in which the operator signed in before is found by a cookie and has a counter of its
-/// own. Failed attempts elsewhere, even from the same address, therefore cannot lock the operator
-/// out.
+/// A cookie identifies a browser in which the operator has signed in before. This browser has a
+/// counter of its own. Failed attempts elsewhere, even from the same address, therefore cannot lock
+/// the operator out.
 struct SignInAttempt {
     var email: String
     var network: String
@@ -65,9 +66,9 @@ struct SignInAttempt {
 
     /// The operator with this address and password; `nil` if there is none.
     ///
-    /// Tries the account in the named tenant (id or slug), then the confirmed account with the
-    /// address, or the only account. Each has its own password and counters, so a locked one does
-    /// not block the other. A missing account costs as much time as an existing one. Throws
+    /// Tries the account in the named tenant (id or slug), and then the account that the address
+    /// alone identifies. Each account has its own password and counters, so a locked account does
+    /// not block the other one. A missing account costs as much time as an existing one. Throws
     /// `AttemptsLocked` if no password matched and an account was locked.
     func prove(_ password: [UInt8], in tenant: String? = nil) async throws -> OperatorRow? {
         let candidates = try await candidates(key, tenant)
@@ -111,10 +112,11 @@ struct SignInAttempt {
         }
     }
 
-    /// Counts an attempt for the client's network, and returns its counter. It is not counted if
-    /// this browser is known to all of the accounts, so that others in the same network cannot lock
-    /// it out. If only one of several accounts knows the browser, it is counted: the browser must
-    /// not be usable to guess the other's password. Throws `AttemptsLocked`.
+    /// Counts an attempt for the client's network, and returns the network's counter. If this
+    /// browser is known to all of the accounts, the attempt is not counted, so that others in the
+    /// same network cannot lock the browser out. If it is known to only one of several accounts,
+    /// the attempt is counted, so that the browser cannot be used to guess the other account's
+    /// password. Throws `AttemptsLocked`.
     private func claimAddress(_ candidates: [Candidate]) async throws -> [[UInt8]] {
         let real = candidates.filter { $0.found != nil }
         if !real.isEmpty, real.allSatisfy(\.isKnown) { return [] }
@@ -166,10 +168,10 @@ struct SignInAttempt {
         return .right(person)
     }
 
-    /// Counts an attempt at the operator's second factor, and returns its counter. It has a counter
-    /// of its own: an attacker who knows the password can neither try a million codes nor lock out
-    /// the operator's own browsers. The caller must end the counted attempt if it succeeds. Throws
-    /// `AttemptsLocked`.
+    /// Counts an attempt at the operator's second factor, and returns the counter. The second
+    /// factor has a counter of its own, so that an attacker who knows the password can neither try
+    /// a million codes nor lock out the operator's own browsers. If the attempt succeeds, the
+    /// caller must end it. Throws `AttemptsLocked`.
     func claimFactorAttempt(of person: OperatorRow) async throws -> [UInt8] {
         var counter = name("second factor", person.id.description)
         if let device, try await database.isKnownDevice(device, of: person.id) {

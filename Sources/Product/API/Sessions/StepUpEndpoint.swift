@@ -135,7 +135,7 @@ struct SecondFactor {
 
     /// Whether `body` accepts the code. Each attempt is counted. A wrong code after a correct
     /// password suggests that the password was stolen, so it is recorded in the audit log, and the
-    /// third one causes a mail.
+    /// third wrong code causes a mail.
     private func counted(_ body: () async throws -> Bool) async throws -> Bool {
         let counter = try await attempt.claimFactorAttempt(of: person)
         if try await body() {

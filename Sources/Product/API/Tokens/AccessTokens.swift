@@ -3,9 +3,9 @@ import JSON
 import Storage
 import Text
 
-/// Issues and verifies access tokens: JWTs signed by ES256 (RFC 7518 section 3.4) with `typ`
-/// `at+jwt` (RFC 9068). The signing key is replaced every month, and tokens of the previous key
-/// stay valid.
+/// Issues and verifies access tokens: JWTs that are signed with ES256 (RFC 7518 section 3.4) and
+/// have the `typ` `at+jwt` (RFC 9068). The signing key is replaced every month, and tokens of the
+/// previous key stay valid.
 package final class AccessTokens: Sendable {
     private let keys: SigningKeys
     private let issuer: String
@@ -23,8 +23,8 @@ package final class AccessTokens: Sendable {
         try await sign(claims.payload(issuer: issuer), type: "at+jwt")
     }
 
-    /// Signs any payload with the same keys, as a token of this `typ`. It need not be an access
-    /// token.
+    /// Signs any payload with the same keys. `type` becomes the token's `typ`; the token need not
+    /// be an access token.
     package func sign(_ payload: JSONValue, type: String) async throws -> String {
         let key = try await keys.signer()
         let header = JSONValue.object([
@@ -34,8 +34,8 @@ package final class AccessTokens: Sendable {
         return try JWS.sign(header: header.encoded(), payload: payload.encoded(), with: key)
     }
 
-    /// The claims of an access token; `nil` unless this server issued it and it is within its time.
-    /// The caller must still check the session.
+    /// The claims of an access token; `nil` unless this server issued the token and it has not
+    /// expired. The caller must still check the session.
     package func verify(_ token: String) async throws -> AccessTokenClaims? {
         guard let jws = JWS(compact: Array(token.utf8)),
             let header = try? JSONValue(parsing: jws.header),
@@ -53,8 +53,8 @@ package final class AccessTokens: Sendable {
     }
 }
 
-/// The claims of an access token that this server issued. They are valid only as long as the
-/// session that they name.
+/// The claims of an access token that this server issued. They are valid only while the session
+/// that they name is active.
 package struct AccessTokenClaims: Sendable, Equatable {
     package var user: UUID
     package var tenant: UUID
@@ -78,8 +78,8 @@ package struct AccessTokenClaims: Sendable, Equatable {
             ] + more)
     }
 
-    /// `nil` unless the payload has every member that this server writes, in the form in which it
-    /// writes it.
+    /// `nil` if the payload lacks a member that this server writes, if a member has another form,
+    /// or if the token has expired.
     init?(_ payload: JSONValue, issuer: String, at now: Timestamp) {
         func id(_ name: String) -> UUID? { payload[name]?.string.flatMap { UUID($0) } }
         guard let given = payload["iss"]?.string, given.utf8.elementsEqual(issuer.utf8),

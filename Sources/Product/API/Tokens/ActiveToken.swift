@@ -31,8 +31,8 @@ package struct ActiveToken: Sendable {
 }
 
 extension AccessTokens {
-    /// The active token, either one of this server's access tokens or an opaque token of an app;
-    /// `nil` unless a request with it would be admitted now. `mayAsk` decides whether the caller
+    /// The active token: one of this server's access tokens, or an opaque token of an app. `nil`
+    /// unless a request with this token would be admitted now. `mayAsk` decides whether the caller
     /// may ask about tokens of the tenant that the token names.
     package func active(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
         if token.utf8.contains(UInt8(ascii: ".")) {
@@ -56,8 +56,8 @@ extension AccessTokens {
             expiresAt: found.session.expiresAt)
     }
 
-    /// Whether the tenant has this client and it is enabled. If not, all paths of the client are
-    /// 404.
+    /// Whether the tenant has this client and it is enabled. If not, every path of the client
+    /// returns 404.
     private func isServed(_ client: String, in tenant: UUID) async throws -> Bool {
         try await database.scope(tenant).client(client)?.enabled ?? false
     }

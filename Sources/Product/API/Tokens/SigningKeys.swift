@@ -3,9 +3,9 @@ import Storage
 import Synchronization
 import Text
 
-/// The keys of access tokens, read from the database and cached for a minute. A key signs for 30
-/// days. The next key is published a day before it begins to sign. A key remains published as long
-/// as tokens that it signed may be valid.
+/// The keys that sign access tokens, read from the database and cached for a minute. A key signs
+/// for 30 days. The next key is published a day before it begins to sign. A key remains published
+/// as long as tokens that it signed may be valid.
 final class SigningKeys: Sendable {
     private static let signs: Int64 = 30 * 86_400
     private static let overlap: Int64 = 86_400
