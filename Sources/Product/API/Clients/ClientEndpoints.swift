@@ -109,7 +109,7 @@ extension ClientRow {
         ])
 }
 
-/// A body's client settings, checked against what the contract declares.
+/// The client settings of a request body, checked against the settings that the contract declares.
 struct ClientInput {
     var row: ClientRow
     var secret: ProviderSecret

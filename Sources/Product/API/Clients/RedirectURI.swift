@@ -2,8 +2,8 @@ import Domain
 import Storage
 import Text
 
-/// Checks redirect URIs (RFC 6749 section 3.1.2, RFC 9700 section 2.1). One must be absolute,
-/// without a fragment, user information or a wildcard.
+/// Checks redirect URIs (RFC 6749 section 3.1.2, RFC 9700 section 2.1). A redirect URI must be
+/// absolute, without a fragment, user information or a wildcard.
 enum RedirectURI {
     static let rule = TextRule(
         detail:
@@ -55,9 +55,9 @@ enum RedirectURI {
         return origin(text) != nil
     }
 
-    /// Whether the scheme can belong to one app. False for a private-use scheme without a dot,
-    /// which any other app may claim too (RFC 8252 section 7.1). The schemes of the built-in client
-    /// contracts are exempt.
+    /// Whether the scheme can belong to a single app. This is false for a private-use scheme
+    /// without a dot, which any other app may claim too (RFC 8252 section 7.1). The schemes of the
+    /// built-in client contracts are exempt.
     static func isOwnedScheme(_ text: String) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             let scheme = scheme(text.utf8[..<colon])
@@ -162,15 +162,15 @@ package enum ClientHost {
     /// The host in lower case, as an A-label; `nil` for anything else.
     package static func of(_ text: String) -> String? {
         guard let origin = try? Origin(configuring: "https://\(text)") else { return nil }
-        // The text is not a host if it has a path, user information or a wildcard.
+        // `Origin` refuses a path and user information. It allows a wildcard, which is not a host.
         guard origin.wildcardBase == nil else { return nil }
         return origin.port.map { "\(origin.host):\($0)" } ?? origin.host
     }
 }
 
-/// Decides which caller may bind which host to a client. Names of the server itself and of this
-/// machine cannot be bound: requests with them are for the server itself, such as health checks, or
-/// requests from a proxy that sends its upstream's address as the host.
+/// Decides which hosts the caller may bind to a client. Names of the server itself and of this
+/// machine are reserved: requests with such a host are meant for the server itself, for example
+/// health checks, or come from a proxy that sends its upstream's address as the host.
 struct HostBinding {
     private static let localNames = [".localhost", ".test"]
 

@@ -101,8 +101,8 @@ package struct IDClaims: Sendable {
         self.all = all
     }
 
-    /// `userInfo` is the userinfo response about that subject. Its claims are read like those of an
-    /// id token.
+    /// `userInfo` is the userinfo response about `subject`. Its claims are read like those of an id
+    /// token.
     package init(userInfo: JSONValue, subject: String) {
         self.init(subject: subject, audience: "", all: userInfo)
     }
@@ -116,8 +116,8 @@ package struct IDClaims: Sendable {
     /// Connect Core section 2); `nil` if the provider does not state it.
     package var authenticatedAt: Int64? { IDTokenCheck.seconds(all["auth_time"]) }
 
-    /// Whether the provider asked for two factors, as `amr` states (RFC 8176), or an `acr` with
-    /// this meaning (OpenID Connect Extended Authentication Profile, PAPE).
+    /// Whether the provider states that it asked for two factors: with `amr` (RFC 8176), or with a
+    /// value of `acr` that has this meaning (OpenID Connect Extended Authentication Profile, PAPE).
     package var isMultiFactor: Bool {
         let methods = Set((all["amr"]?.array ?? []).compactMap(\.string))
         let isKnown = !methods.isDisjoint(with: ["pwd", "pin"])
@@ -146,8 +146,8 @@ package struct IDClaims: Sendable {
 package struct IDTokenCheck: Sendable {
     /// How far the provider's clock may differ, in seconds.
     package static let leeway: Int64 = 60
-    /// The maximum age of a token in seconds, which no provider's sign-in exceeds. An older token
-    /// is refused even if it has not expired.
+    /// The maximum age of a token in seconds. An older token is refused even if it has not expired.
+    /// No sign-in at a provider takes this long.
     package static let longestAge: Int64 = 86_400
 
     package var party: RelyingParty
@@ -193,13 +193,15 @@ package struct IDTokenCheck: Sendable {
         return IDClaims(subject: subject, audience: audience, all: token.claims)
     }
 
-    /// Returns the audience of this server in the token. Throws if there is none, or if the
-    /// authorized party (`azp`) is not allowed.
+    /// Returns the audience of the token that identifies this server. Throws if there is none, or
+    /// if the authorized party (`azp`) is not allowed. If an access token names the client that it
+    /// was issued to, this client is checked instead of the audience.
     ///
-    /// With several audiences, the token must name an authorized party that is this server or a
-    /// listed client. With one audience, the authorized party may be absent. It is not checked for
-    /// Google, where it is the app's own client, nor in a sign-in that began on this server, to
-    /// which the code was sent.
+    /// If there are several audiences, the token must name an authorized party that is this server
+    /// or a listed client. If there is one audience, the authorized party may be absent, and there
+    /// are two cases in which it is not checked. In a token of Google, the authorized party is the
+    /// app's own client. In a sign-in that began on this server, the provider sent the code to this
+    /// server.
     private func audience(of token: IDToken) throws(IDTokenFault) -> String {
         if isAccessToken, let given = token.claims["client_id"] ?? token.claims["azp"] {
             guard let text = given.string, party.takes(text) else { throw .authorizedPartyMismatch }
@@ -295,7 +297,7 @@ package struct IDTokenFault: Error, Sendable, Equatable {
     package static let subjectMalformed = IDTokenFault("subject_malformed")
     package static let useMismatch = IDTokenFault("use_mismatch")
 
-    /// The provider issued the token to this client, which does not belong to this server.
+    /// The provider issued the token to the client `named`, which does not belong to this server.
     static func authorizedParty(_ named: String) -> IDTokenFault {
         IDTokenFault(
             authorizedPartyMismatch.name,

@@ -41,7 +41,7 @@ package final class ProviderDocuments: Sendable {
     private let http: OutboundHTTP
     private let clock: @Sendable () -> Timestamp
     private let entries = Mutex<[String: Entry]>([:])
-    /// The owners one of whose providers is being examined.
+    /// The owners of the providers that are being examined.
     let examined = Mutex<Set<UUID?>>([])
 
     package init(http: OutboundHTTP, clock: @escaping @Sendable () -> Timestamp) {
@@ -76,8 +76,9 @@ package final class ProviderDocuments: Sendable {
         }
     }
 
-    /// Verifies with the cached keys. If that fails, verifies again with newly fetched keys, since
-    /// some providers replace a key under the same id. Fetches at most once a minute.
+    /// Verifies with the cached keys. If the signature is invalid, verifies again with newly
+    /// fetched keys, since some providers replace a key under the same id. Fetches at most once a
+    /// minute.
     private func checked<Result>(
         _ party: RelyingParty, _ keyID: String?, _ algorithm: VerificationKey.Algorithm,
         _ check: (KeySet) throws(IDTokenFault) -> Result
@@ -106,8 +107,8 @@ package final class ProviderDocuments: Sendable {
         try await documents(of: party) { _ in true }.metadata
     }
 
-    /// The providers whose documents this process could not fetch the last time, each with the time
-    /// of the first failure.
+    /// The providers whose documents this process could not fetch at the last attempt. The value is
+    /// the time of the first failure.
     package var unreachable: [UUID: Timestamp] {
         entries.withLock { entries in
             entries.values.reduce(into: [:]) { found, entry in
@@ -122,8 +123,8 @@ package final class ProviderDocuments: Sendable {
         case wait, fetch
     }
 
-    /// The provider's documents. Fetches them if `isEnough` rejects the cached ones. If the next
-    /// fetch is not due yet, returns the cached ones nevertheless.
+    /// The provider's documents. Fetches them if `isEnough` rejects the cached documents. If the
+    /// next fetch is not due yet, returns the cached documents nevertheless.
     private func documents(
         of party: RelyingParty, isEnough: @Sendable (Documents) -> Bool
     ) async throws(FederationFault) -> Documents {
@@ -219,7 +220,8 @@ package final class ProviderDocuments: Sendable {
     }
 
     /// The cache key: everything that determines what is fetched. It includes the owner, so that
-    /// failures of one owner do not affect another owner of the same issuer.
+    /// failures of one owner's provider do not affect another owner's provider with the same
+    /// issuer.
     private static func key(_ party: RelyingParty) -> String {
         let overrides = RelyingParty.Endpoint.allCases.map { party.endpoints[$0] ?? "" }
         return ([party.owner?.description ?? "", party.issuer] + overrides).joined(separator: "\n")
@@ -274,13 +276,13 @@ package struct ProviderMetadata: Sendable {
     package let endpoints: [RelyingParty.Endpoint: String]
     /// Whether the authorization response must name its issuer (RFC 9207).
     package let namesIssuer: Bool
-    /// Whether the client secret is sent by `client_secret_basic`. False for `client_secret_post`,
-    /// if only that is offered (OpenID Connect Core section 9).
+    /// Whether this server sends the client secret with `client_secret_basic`. If the provider
+    /// offers only `client_secret_post`, this is false (OpenID Connect Core section 9).
     package let takesSecretInHeader: Bool
 
-    /// Whether this server may link to a published address and send requests to it. It must be
-    /// https or, if the issuer is http too, plain http to this machine. A `javascript:` URL is not
-    /// accepted.
+    /// Whether this server may link to an address that the provider published, and send requests to
+    /// it. The address must be https or, if the issuer is http too, http. This excludes
+    /// `javascript:` URLs.
     private static func isAddress(_ text: String, publishedBy issuer: String) -> Bool {
         guard RelyingParty.isAddress(text) else { return false }
         let secure = "https://".utf8
@@ -295,8 +297,8 @@ package struct ProviderMetadata: Sendable {
         takesSecretInHeader = true
     }
 
-    /// `nil` if the bytes are not a discovery document of that issuer (OpenID Connect Discovery
-    /// section 4.3).
+    /// `nil` if the bytes are not a discovery document of the provider's issuer (OpenID Connect
+    /// Discovery section 4.3).
     init?(_ bytes: [UInt8], of party: RelyingParty) {
         guard
             let document = (try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)))?

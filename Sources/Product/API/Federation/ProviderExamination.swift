@@ -33,7 +33,7 @@ package struct ProviderFinding: Sendable, Equatable {
 
 extension ProviderDocuments {
     /// Fetches the provider's documents again, without caching them, and reports what would break a
-    /// sign-in. Returns `nil` while another provider of the same owner is being examined.
+    /// sign-in. Returns `nil` while a provider of the same owner is being examined.
     package func examine(_ party: RelyingParty) async -> [ProviderFinding]? {
         guard examined.withLock({ $0.insert(party.owner).inserted }) else { return nil }
         defer { examined.withLock { _ = $0.remove(party.owner) } }
@@ -152,8 +152,8 @@ extension ProviderDocuments {
         + "not support: a sign-in in the browser fails. Id tokens that an app brings itself are "
         + "verified."
 
-    /// The finding about signature algorithms: which of the published ones can be verified here,
-    /// and for which of these there are keys.
+    /// The finding about signature algorithms. It lists the published algorithms, and states which
+    /// of them the provider's keys can verify.
     private static func algorithms(
         _ published: [String]?, _ keys: KeySet
     ) -> (isGood: Bool, detail: String) {

@@ -6,8 +6,8 @@ import Text
 /// This server as a client of a provider: the expected issuer, and the audiences that the
 /// provider's tokens must name.
 package struct RelyingParty: Sendable, Equatable {
-    /// An endpoint of a provider. The names are those of OpenID Connect Discovery, which a
-    /// provider's setting `endpoints` uses too.
+    /// An endpoint of a provider. The names are those of OpenID Connect Discovery. The setting
+    /// `endpoints` of a provider uses the same names.
     package enum Endpoint: String, Sendable, CaseIterable {
         case authorization = "authorization_endpoint"
         case token = "token_endpoint"
@@ -20,8 +20,8 @@ package struct RelyingParty: Sendable, Equatable {
         case discovery = "openid_configuration"
         /// GitHub's check of a token (`POST /applications/{client_id}/token`).
         case tokenCheck = "token_check_endpoint"
-        /// The `iss` of a Cognito pool's tokens, if the pool's tokens do not have Amazon's address,
-        /// as with an emulator.
+        /// The `iss` of a Cognito pool's tokens, if it is not Amazon's address for the pool, for
+        /// example with an emulator.
         case issuer
     }
 
@@ -57,8 +57,8 @@ package struct RelyingParty: Sendable, Equatable {
             ? endpoints[.issuer] ?? Self.cognitoIssuer(pool: issuer) : issuer
     }
 
-    /// Returns the same provider with another client id of this server. It accepts tokens for that
-    /// client and for the other clients whose users are assigned to tenants.
+    /// Returns the same provider with another client id of this server. The result accepts tokens
+    /// for that client and for the other clients whose users are assigned to tenants.
     package func asClient(_ id: String) -> RelyingParty {
         var party = self
         party.audiences = [id] + (clientID == nil ? audiences : Array(audiences.dropFirst()))
@@ -74,15 +74,15 @@ package struct RelyingParty: Sendable, Equatable {
         return "https://cognito-idp.\(region).amazonaws.com/\(pool)"
     }
 
-    /// Whether the text is an address of a provider: https, or plain http to this machine. Whether
-    /// a provider on this machine may be reached is another setting.
+    /// Whether the text has the form of a provider's address: an https or http URL of printable
+    /// ASCII characters. Whether this server may send requests to it is checked elsewhere.
     package static func isAddress(_ text: String) -> Bool {
         ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// Whether an operator may set this address: https without a user and a fragment (RFC 6749
-    /// section 3.1), or, for development, plain http to this machine.
+    /// Whether an operator may set this address: https without user information or a fragment (RFC
+    /// 6749 section 3.1), or, for development, plain http to this machine.
     package static func isSafeAddress(_ text: String) -> Bool {
         guard isAddress(text), !text.utf8.contains(UInt8(ascii: "#")), !isTemplate(text) else {
             return false
@@ -208,10 +208,10 @@ extension RelyingParty {
     private static let gitHubIssuer = "https://github.com"
 
     /// The endpoints of GitHub, which publishes no discovery document. Those of github.com are
-    /// built in. Those of a GitHub Enterprise Server are derived from its issuer, and the endpoint
-    /// that checks tokens from the API's address. Endpoints that the operator set replace them. If
-    /// one of these is on another host than github.com, no built-in endpoint is used, so that
-    /// github.com receives neither the secret nor a token.
+    /// built in. Those of a GitHub Enterprise Server are derived from its issuer. The endpoint that
+    /// checks tokens is derived from the address of the API. Endpoints that the operator set
+    /// replace all of these. If an operator sets an endpoint on a host other than github.com, no
+    /// built-in endpoint is used, so that github.com receives neither the secret nor a token.
     package var gitHubEndpoints: [Endpoint: String] {
         var found = endpoints
         let base = issuer.utf8.last == UInt8(ascii: "/") ? String(issuer.dropLast()) : issuer

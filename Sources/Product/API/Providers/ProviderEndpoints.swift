@@ -280,10 +280,10 @@ extension ProviderRow: JSONView {
 
 /// Chooses the provider at which a client's users sign in.
 package enum ProviderChoice {
-    /// The provider for a client. If the client names one by id or kind, it is that one. Otherwise
-    /// it is the tenant's only provider of these kinds or, if the tenant has none, the platform's
-    /// only one. `nil` if none is left or the choice is not unique. `rows` is the result of
-    /// `providers(near:)`.
+    /// The provider for a client. If the client's settings name a provider by id or kind, it is
+    /// that provider. Otherwise it is the tenant's only provider of these kinds or, if the tenant
+    /// has none, the platform's only provider of these kinds. `nil` if there is no such provider,
+    /// or more than one. `rows` is the result of `providers(near:)`.
     package static func choose(
         from rows: [ProviderRow], kinds: [String], named: String?
     ) -> ProviderRow? {
@@ -317,8 +317,8 @@ struct ProviderRemoval {
 
     var call: Call
 
-    /// Throws 409 with a confirmation token and the number of identities, unless the request has
-    /// that token.
+    /// If there are identities, throws 409 with their number and a confirmation token, unless the
+    /// request has that token.
     func check(_ row: ProviderRow, identities: Int) throws {
         guard identities > 0 else { return }
         let token = try token(for: row)

@@ -63,8 +63,9 @@ struct ProviderInput {
         }
     }
 
-    /// Throws 422 if the issuer or the endpoints change and the body does not have the secret. The
-    /// secret is sent to them, so only a caller who knows it may change them.
+    /// Throws 422 if the issuer or the endpoints change and the body does not contain the secret.
+    /// The secret is sent to these addresses, so only a caller who knows the secret may change
+    /// them.
     private func checkSecret(_ current: ProviderRow?) throws {
         guard let current, current.hasSecret, case .keep = secret else { return }
         let isMoved =
@@ -78,8 +79,9 @@ struct ProviderInput {
         ])
     }
 
-    /// Throws if an address is inside the internal network, which would otherwise fail only when
-    /// the server connects to it. A host name is also checked at each connection, by its addresses.
+    /// Throws 422 if an address is inside the internal network. Otherwise the error would appear
+    /// only when the server connects to the address. For a host name, the addresses are also
+    /// checked at each connection.
     private func checkReach(_ call: Call, _ current: ProviderRow?) async throws {
         let kinds = ["oidc", "google", "github"]
         var urls = kinds.contains(kind) ? [("/issuer", issuer)] : []
@@ -109,8 +111,8 @@ struct ProviderInput {
     ]
 
     /// Throws 422 with every error in the settings. `names` is true if the body contains the
-    /// endpoints, whose names are then checked too. Stored endpoints with an unknown name do not
-    /// prevent other changes.
+    /// endpoints. Only then are their names checked, so that stored endpoints with an unknown name
+    /// do not prevent other changes.
     private func check(names: Bool) throws {
         var errors: [FieldError] = names ? unknownEndpoints + missingEndpoints : []
         if issuer.isEmpty {
@@ -167,8 +169,8 @@ struct ProviderInput {
         }
     }
 
-    /// The errors for endpoints that a GitHub Enterprise Server needs and that are missing. The
-    /// default of github.com is not used for those that receive its secret or a token.
+    /// The errors for missing endpoints that a GitHub Enterprise Server needs. For an endpoint that
+    /// receives the client's secret or a token, the default of github.com is not used.
     private var missingEndpoints: [FieldError] {
         guard kind == "github" else { return [] }
         var endpoints: [RelyingParty.Endpoint: String] = [:]
@@ -202,8 +204,9 @@ struct ProviderInput {
             }
     }
 
-    /// Throws 403 unless the platform opens the pool to callers on this machine. A tenant could
-    /// otherwise register another tenant's pool and admit users of an emulator here.
+    /// Throws 422 if a tenant opens the pool to callers on this machine; only the platform may do
+    /// so. A tenant could otherwise register another tenant's pool and admit users of an emulator
+    /// here.
     private func checkOpening(_ call: Call, _ current: ProviderRow?) throws {
         let opening = document["lambda_open"]
         guard opening?.string == "loopback", !call.principal.platform,
@@ -284,8 +287,8 @@ enum OperatorsProvider {
         }
     }
 
-    /// Throws 403 if operators sign in at this provider and the caller may not create owners. Locks
-    /// the provider's row.
+    /// Throws 403 if operators sign in at this provider and the caller may not create owners. The
+    /// caller must have locked the provider's row.
     static func requireKeeper(of row: ProviderRow, _ call: Call) async throws {
         if try await isSet(row, call) { try requireKeeper(call) }
     }

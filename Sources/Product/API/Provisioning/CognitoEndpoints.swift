@@ -4,8 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// The endpoints for Cognito's triggers: as a forwarder sends them, and in the form of the Lambda
-/// Invoke API.
+/// The endpoints for Cognito's triggers. They accept the events as a forwarder sends them, and in
+/// the form of the Lambda Invoke API.
 package enum CognitoEndpoints {
     package static let all: [Endpoint] = [preSignup, postConfirmation, LambdaEndpoint.invoke]
 
@@ -63,9 +63,9 @@ package enum CognitoEndpoints {
             result.verdict.reason ?? .approvalPending)
     }
 
-    /// Completes a sign-up that is now confirmed; returns other triggers unchanged. If an operator
-    /// or a phone number confirmed it, the mailbox is not verified. The reservation then remains
-    /// until a token verifies the mailbox.
+    /// Completes the sign-up that the event confirms, and returns the event unchanged. Does nothing
+    /// for other triggers. If an operator or a phone number confirmed the sign-up, the mailbox is
+    /// not verified. The reservation then remains until a token verifies the mailbox.
     static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
         guard sameBytes(event.trigger, CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)

@@ -93,8 +93,10 @@ package enum DecisionEndpoints {
             row.trace = try await call.database.shown(row.trace, to: tenant)
             if call.query.flag("would_admit") {
                 try await call.takeDryRuns()
-                // The tenant's part of a decision without a tenant has no address if the decision
-                // is in it only for an invite that did not help. Then nothing more is shown.
+                // If a decision has no tenant, a tenant sees only its part of the decision. This
+                // part has no address if the decision concerns the tenant only because of an invite
+                // that did not help. The tenant then does not learn what would admit the person
+                // either.
                 let isTold = !row.isPart || row.email != nil
                 row.wouldAdmit =
                     isTold ? try await call.database.wouldAdmit(row.id, reader: tenant) : []

@@ -40,7 +40,7 @@ package enum HookEndpoints {
 }
 
 extension Call {
-    /// The actor of a change by a hook in the audit log: the hook's credential.
+    /// The actor that the audit log shows for a change by a hook: the hook's credential.
     var hookActor: Actor {
         var actor = actor
         actor.type = "hook"

@@ -55,8 +55,8 @@ package enum ResolveEndpoint {
             }, etag: ETag.version(1))
     }
 
-    /// Whether the decision exists. False, which leads to 404, for a caller who sees only its own
-    /// decisions.
+    /// Whether the decision exists. For a caller who sees only its own decisions, the result is
+    /// always false, which leads to 404.
     @Sendable private static func exists(_ call: Call) async throws -> Bool {
         guard call.bound(.readDecisions) == nil else { return false }
         return try await call.database.decision(call.id(), tenant: call.tenant.id) != nil
@@ -86,8 +86,8 @@ package enum ResolveEndpoint {
         _ resolved: ResolvedDecision, _ change: Change, _ database: Database, _ call: Call
     ) async throws {
         for address in resolved.recipients {
-            // Each mail has a random id. With the id of the object, a later mail about it would
-            // replace the earlier one.
+            // The mail is about a random id. If it were about the user's id, a later mail about the
+            // user would replace this mail.
             try await change.post(
                 OutgoingMail(
                     .accountGiven, to: address, tenantName: try await change.tenantName(),
@@ -158,8 +158,8 @@ extension ProvisioningResult {
     /// The response of the generic hook, as JSON text.
     var answerText: String { String(decoding: json().encoded(), as: UTF8.self) }
 
-    /// The response of the generic hook; with `trace`, that of its dry run. It goes to hooks and to
-    /// the person, so it contains no private attributes.
+    /// The response of the generic hook or, with `trace`, of the hook's dry run. It goes to hooks
+    /// and to the person, so it contains no private attributes.
     func json(trace: JSONValue? = nil) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("outcome", .string(verdict.outcome.rawValue)),

@@ -125,7 +125,7 @@ struct TokenSignIn {
         }
     }
 
-    /// The id of the attempt. It is the same for the same token with the same body.
+    /// The id of the attempt. It is the same whenever the same token is sent with the same body.
     private func event(_ token: String) -> String {
         let names = ["tenant", "invite_token", "link_grant"]
         var texts = [token] + names.map { call.input.optionalString($0) ?? "" }
@@ -155,9 +155,9 @@ struct TokenSignIn {
         return String(parts[1].trimmingSpaces)
     }
 
-    /// The provider for a token's issuer and audiences. The requested tenant's own provider comes
-    /// first, then the platform's. Any other is chosen only if it is the only one. Throws if there
-    /// is none.
+    /// The provider that has the token's issuer and accepts one of its audiences. The requested
+    /// tenant's own provider comes first, then the platform's. Another provider is chosen only if
+    /// it is the only one that fits. Throws 401 if none is chosen.
     private func provider(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         let rows = try await database.providers(issuing: token.claimedIssuer)
         var fitting: [(ProviderRow, RelyingParty)] = []
