@@ -16,7 +16,8 @@ struct BulkContext: Sendable {
     var tenant: UUID { change.tenant }
     var database: Database { application.database }
 
-    /// Throws 403 unless the principal has all rights of the role that it grants or acts on.
+    /// Throws 403 unless the principal has all rights of the role. The role is the one that the
+    /// principal grants, or the role of the user on whom it acts.
     func requireCover(of role: UserRole) throws {
         try principal.requireCover(of: role, in: tenant)
     }
@@ -102,7 +103,7 @@ struct BulkJobs<Action: BulkAction>: JobKind {
     }
 }
 
-/// An action on many users. It treats each user like the action on a single user.
+/// An action on many users. It treats each user as the endpoint for a single user does.
 struct UserAction: BulkAction {
     enum Verb: String, Sendable, CaseIterable {
         case suspend, resume, delete, approve
@@ -269,8 +270,8 @@ struct UserAction: BulkAction {
         }
     }
 
-    /// Throws 403 if the user is the caller, or has a higher role than a caller who is a person. A
-    /// filter could otherwise include such users by accident.
+    /// Throws 403 if the caller is a user, or a user's key, and the target is that user or has a
+    /// higher role. A filter could otherwise include such users by accident.
     private static func require(_ right: Right, over user: UserRow, _ place: BulkContext) throws {
         try place.require(right, owner: user.id)
         switch place.principal {
@@ -286,8 +287,8 @@ struct UserAction: BulkAction {
         }
     }
 
-    /// Stores the user's version after the action in the result. An undo compares it with the
-    /// current one.
+    /// Stores the user's version after the action in the result. An undo compares this version with
+    /// the user's current version.
     private static func settle(
         _ result: inout JobResult, _ isUnchanged: Bool, _ before: UserRow, _ after: UserRow
     ) {

@@ -103,8 +103,8 @@ package enum BulkEndpoints {
         "reason", .string(min: 1, max: 500, rule: .displayName),
         "The reason, for the audit log and the list; for an approval also for the mail.")
 
-    /// The shape of `action`. A request must have either `ids` or a `filter`, so that one without
-    /// both does not mean all objects.
+    /// The shape of `action`. A request must have either `ids` or a `filter`, so that a request
+    /// with neither does not act on all objects.
     private static func action<Verb: RawRepresentable<String> & CaseIterable>(
         _ verbs: Verb.Type, _ example: Verb
     ) -> FieldShape {
@@ -152,9 +152,10 @@ struct BulkRequest<Action: BulkAction> {
     /// The kind of the job that is created if there are many objects.
     private let kind: String
 
-    /// The most objects that are handled in the request itself; more become a job.
+    /// The maximum number of objects that are handled in the request itself; more become a job.
     private static var atOnce: Int { 100 }
-    /// The most rows that a dry run examines, with one transaction for each hundred.
+    /// The maximum number of objects that a dry run examines. Each transaction examines `atOnce` of
+    /// them.
     private static var looked: Int { 1000 }
 
     init(_ call: Call, _ action: Action, kind: String) {
@@ -184,8 +185,8 @@ struct BulkRequest<Action: BulkAction> {
         return document(results, count: ids.count)
     }
 
-    /// Throws 403 if the caller lacks the right. If it has the right over its own objects only,
-    /// each row is checked later.
+    /// Throws 403 if the caller lacks the right. A caller who has the right only over its own
+    /// objects passes here; each row is checked later.
     private func require() throws {
         let permission = Permissions.permits(
             call.principal.subject, action.right, in: try call.tenant.id,

@@ -21,7 +21,7 @@ struct CSVReader: Sendable {
     private var hasContent = false
     private var endsWithReturn = false
 
-    /// The cells of a record, or why it has none.
+    /// The cells of a record, or the reason why the record could not be read.
     typealias Record = Result<[[UInt8]], ImportFault>
 
     init(separator: UInt8 = UInt8(ascii: ",")) { self.separator = separator }

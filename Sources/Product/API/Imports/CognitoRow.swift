@@ -43,7 +43,8 @@ extension ImportedRow {
                 let person = CognitoMapping.federated(
                     pool: pool, upstream: upstream, subject: subject)
             else { continue }
-            // Cognito gives such a name to a user who signed in only through an upstream provider.
+            // Cognito gives the name `<provider>_<subject>` to a user who signed in only through an
+            // upstream provider.
             if sameBytesIgnoringASCIICase(userName, "\(upstream)_\(subject)") { isFederated = true }
             add(person.identity, email)
         }

@@ -7,9 +7,9 @@ import Text
 /// The job that creates users from an imported file.
 struct ImportJob: JobKind {
     static let kind = "import"
-    /// The name of the parameter for whether the file's content is asserted by a tenant alone, and
-    /// not by the platform. Its value stays the same if an operator of the platform resumes the
-    /// job.
+    /// The name of the parameter that states whether only a tenant, and not the platform, asserts
+    /// that the file's content is true. Its value stays the same if an operator of the platform
+    /// resumes the job.
     static let tenantsWord = "asserted_by_tenant"
 
     let name = Self.kind
@@ -54,7 +54,8 @@ struct ImportJob: JobKind {
                 || work.principal.tenantID != nil)
     }
 
-    /// The roles that the job's creator may grant, and on whose users it may act.
+    /// The roles that the job's creator may grant. The creator may also act on users with these
+    /// roles.
     private func roles(of work: JobWork) -> [UserRole] {
         UserRole.allCases.filter { Permissions.mayActFor(work.principal, $0, in: work.job.tenant) }
     }
@@ -70,12 +71,13 @@ struct ImportOptions: Sendable {
     var firebase: FirebaseProject?
     /// The pool of a Cognito import.
     var pool: Provider?
-    /// Whether texts in the cells have the prefix that this server's exports write against formulas
-    /// (see `CSV.guarded`), even if the columns were changed.
+    /// Whether texts in the cells have the prefix with which this server's exports keep
+    /// spreadsheets from running them as formulas (see `CSV.guarded`). A file with exactly the
+    /// columns of an export is read this way even without this option.
     var isGuarded = false
     /// Whether a CSV file is encoded in Windows-1252 instead of UTF-8.
     var isWindows1252 = false
-    /// Whether imported hashes must keep the tighter limits of `GATEHOUSE_IMPORTED_HASHES`.
+    /// Whether imported hashes must be within the tighter limits of `GATEHOUSE_IMPORTED_HASHES`.
     var holdsTightly = false
     /// The time when the file arrived. A ban that ended before it is ignored.
     var now = Timestamp.systemClock()

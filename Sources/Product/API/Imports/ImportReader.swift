@@ -14,12 +14,12 @@ struct ImportReader: Sendable {
     let options: ImportOptions
     var csv: CSVReader?
     private var json: JSONRowReader
-    /// For each column of the file, the names of this API's members that it supplies; none for a
-    /// column that is not read. `nil` until the first record, which contains the names of the
-    /// columns, is read.
+    /// For each column of the file, the names of this API's members that it supplies; an empty list
+    /// for a column that is not read. `nil` until the first record was read, which contains the
+    /// names of the columns.
     var columns: [[String]]?
-    /// Whether texts in the cells have the prefix that this server's exports write against
-    /// formulas.
+    /// Whether texts in the cells have the prefix with which this server's exports keep
+    /// spreadsheets from running them as formulas.
     var isGuarded: Bool
     /// The read-only members of this server's own exports that occurred in the file. They are not
     /// imported.
@@ -145,8 +145,8 @@ struct ImportReader: Sendable {
             detail: (isHeader ? "In the first line: " : "After row \(count): ") + fault.detail)
     }
 
-    /// Removes a UTF-8 byte order mark. Throws with the name of the encoding if the mark is that of
-    /// another one.
+    /// Removes a UTF-8 byte order mark. Throws if the first bytes show that the file is UTF-16 or
+    /// UTF-32.
     private mutating func withoutMark(_ bytes: [UInt8]) throws(ImportFileFault) -> [UInt8] {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             isWindows1252 = false
@@ -162,7 +162,7 @@ struct ImportReader: Sendable {
     }
 }
 
-/// From records to rows.
+/// Converts records to rows.
 extension ImportReader {
     mutating func rows(
         _ records: [CSVReader.Record]
@@ -231,8 +231,8 @@ extension ImportReader {
         }
     }
 
-    /// Whether these are the columns of this server's own user export. Texts in its cells have a
-    /// prefix against formulas.
+    /// Whether these are the columns of this server's own user export. Its texts have a prefix that
+    /// keeps spreadsheets from running them as formulas.
     private static func isOwnExport(_ names: [String]) -> Bool {
         let end = names.lastIndex { !$0.isEmpty }.map { $0 + 1 } ?? 0
         return names[..<end].elementsEqual(ownExport, by: sameBytes)

@@ -103,8 +103,9 @@ struct ImportUpload {
     /// The task group that stores one batch at a time.
     typealias Staging = ThrowingTaskGroup<Void, any Error>
 
-    /// The number of rows at which a batch is stored. It is also stored once it has the rows of
-    /// `bytesOfBatch` bytes. A batch always includes all rows of the slice that completed it.
+    /// The number of rows at which a batch is stored. A batch is also stored once `bytesOfBatch`
+    /// bytes of the file were read for it. It always includes all rows of the slice that completed
+    /// it.
     private static let rowsOfBatch = 500
     private static let bytesOfSlice = 16 << 10
     private static let bytesOfBatch = 1 << 20
@@ -193,7 +194,7 @@ struct ImportUpload {
             case "text/csv": true
             case "application/json", "application/x-ndjson": false
             // In a form, the part's type says little: `curl -F file=@users.csv` often sends another
-            // one.
+            // type.
             default: format == .csv
             }
         reader = ImportReader(format, isCSV: isCSV, options)

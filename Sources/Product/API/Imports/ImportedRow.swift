@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// What a format reads from one row, before it is checked against this server's rules.
+/// The content of one row in any format, before it is checked against this server's rules.
 struct ImportedRow: Sendable {
     /// The user's id in the former system. In an export of this server, it is the user's id here.
     var id: String?
@@ -13,7 +13,8 @@ struct ImportedRow: Sendable {
     var name: String?
     var role: String?
     var isSuspended = false
-    /// Whether the user was deleted. An export of this server by ids also contains deleted users.
+    /// Whether the user was deleted. This server's export contains deleted users if the caller
+    /// asked for users by their ids.
     var isDeleted = false
     /// Whether the inactivity rule spares the user; `nil` if the row does not state it.
     var isKept: Bool?
@@ -25,11 +26,12 @@ struct ImportedRow: Sendable {
     /// Whether the user has a password in the former system that the export does not contain.
     var awaitsPassword = false
     var createdAt: Timestamp?
-    /// Notes on what the row contains and this server does not import.
+    /// Notes on the content of the row that this server does not import.
     var notes: [String] = []
 
-    /// Adds an identity at an upstream provider of the former system, if this server knows the
-    /// provider. The provider gets this server's name for it.
+    /// Adds an identity at an upstream provider of the former system, with the kind and the issuer
+    /// that this server uses for the provider. If this server does not know the provider, adds a
+    /// note.
     mutating func add(_ provider: String, _ subject: String?, email: String? = nil) {
         guard let subject else { return }
         switch provider.lowercased() {
@@ -156,8 +158,8 @@ struct ImportedRow: Sendable {
         for given in all {
             let identity = try sound(given)
             if distinct.contains(where: { $0.isSameSignIn(as: identity) }) { continue }
-            // The number is checked for each identity, before identities of one row are compared
-            // with each other, which would take long for many.
+            // The number is checked here, for each identity, because it takes long to compare many
+            // identities of a row with each other.
             guard distinct.count < ImportLimits.identities else {
                 throw .invalid("The row has more than \(ImportLimits.identities) identities.")
             }
@@ -231,8 +233,8 @@ struct ImportFields: Sendable {
         }
     }
 
-    /// The members of the object in the first of these members that is present. A text is parsed as
-    /// JSON.
+    /// Finds the first of these members that is present, and returns the members of its object. A
+    /// text is parsed as JSON.
     func object(_ names: String...) -> [JSONValue.Member] {
         switch value(names) {
         case .object(let members): members
@@ -253,11 +255,12 @@ struct ImportFields: Sendable {
 }
 
 extension ImportFields {
-    /// The time in one of these members. It may be in RFC 3339, PostgreSQL's form, a date, or
-    /// seconds or milliseconds since 1970. Without a time zone it is UTC.
+    /// The time in the first of these members that is present. It may be in RFC 3339, in
+    /// PostgreSQL's form, a date, or seconds or milliseconds since 1970. Without a time zone it is
+    /// UTC.
     func time(_ names: String...) -> Timestamp? { zonedTime(names)?.time }
 
-    /// The time in one of these members, and whether it states a time zone. A missing one is noted.
+    /// The time in the first of these members that is present, and whether it states a time zone.
     func zonedTime(_ names: [String]) -> (time: Timestamp, hasZone: Bool)? {
         switch value(names) {
         case .number(let text): return Self.time(number: text).map { ($0, true) }
@@ -273,8 +276,8 @@ extension ImportFields {
 
     private static func time(number text: String) -> Timestamp? {
         guard let number = Int64(text), number > 0 else { return nil }
-        // Below 10¹¹ the number counts as seconds: it is before the year 5138 in seconds, and would
-        // be before 1973 in milliseconds.
+        // A number below 10¹¹ counts as seconds: it means a time before the year 5138. As
+        // milliseconds, it would mean a time before 1973.
         let (milliseconds, isOver) = number.multipliedReportingOverflow(by: 1000)
         if number < 100_000_000_000 {
             return Timestamp(microseconds: milliseconds * 1000)
@@ -402,7 +405,8 @@ enum ImportedPassword: Sendable, Equatable {
         }
     }
 
-    /// Reads a credential of Keycloak. Its parts are JSON documents in texts.
+    /// Reads a credential of Keycloak. Its members `secretData` and `credentialData` are texts that
+    /// contain JSON.
     static func keycloak(_ credential: ImportFields) -> ImportedPassword {
         guard let secret = credential.fields("secretData"),
             let data = credential.fields("credentialData"), let value = secret.text("value"),

@@ -28,15 +28,15 @@ struct JSONRowReader: Sendable {
     private var isName = false
     private var isWanted = false
 
-    /// The text of a row, or the error in place of it.
+    /// The text of a row, or the reason why the row could not be read.
     typealias Record = Result<[UInt8], ImportFault>
 
-    /// `container` is the name of the member that contains the rows; `nil` if the document has
-    /// none.
+    /// `container` is the name of the member that contains the rows; `nil` if the document has no
+    /// such member.
     init(container: String?) { self.container = container.map { Array($0.utf8) } }
 
-    /// Adds bytes and returns the rows that they complete. Throws if the document has another
-    /// structure.
+    /// Adds bytes and returns the rows that they complete. Throws if the document does not have the
+    /// expected structure.
     mutating func read(_ piece: [UInt8]) throws(ImportFault) -> [Record] {
         var records: [Record] = []
         for byte in piece { if let record = try take(byte) { records.append(record) } }

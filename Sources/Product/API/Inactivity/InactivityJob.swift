@@ -16,9 +16,9 @@ struct InactivityJob: JobKind {
 
     let name: String = kind
 
-    /// The rights that a caller needs to act on the job: for an undo, those to resume and restore
-    /// users; otherwise, those to suspend and delete them. A job that the service created needs
-    /// none while it runs.
+    /// The rights that a caller needs to act on the job. For an undo, these are the rights to
+    /// resume and restore users; otherwise, the rights to suspend and delete them. A job that the
+    /// service created needs no rights while it runs.
     func rights(_ job: JobRow) -> [Right] {
         if job.isUndoing { return [.resumeUsers, .restoreUsers] }
         return job.maker.isSystem ? [] : [.suspendUsers, .deleteUsers]
@@ -41,7 +41,7 @@ struct InactivityJob: JobKind {
         return JobStep(results, total: total, isLast: true)
     }
 
-    /// Undoes the row like an action on many users. A warning is a mail, which cannot be undone.
+    /// Undoes the row as a bulk action on users does. A warning is a mail, which cannot be undone.
     func undo(
         _ row: JobResult, _ work: JobWork, _ application: Application
     ) async throws -> JobResult {
@@ -113,16 +113,17 @@ private struct InactivityBatch {
         }
     }
 
-    /// The step that is due for a user; `nil` if there is none. Without mails left for this hour,
-    /// no user is warned, and a user who is due for a warning is left for another day.
+    /// The step that is due for a user; `nil` if there is none. If no more mails may be sent in
+    /// this hour, the step is `nil` for a user who is due for a warning. The user is then warned on
+    /// another day.
     private func step(for facts: InactivityFacts) -> InactivityRule.Step? {
         let step = standing.rule.step(
             for: facts, since: standing.since, at: change.now, mails: place.application.sendsMail)
         return step == .warn && warnings <= 0 ? nil : step
     }
 
-    /// Locks the user, checks again what is due, since a sign-in may have just happened, and does
-    /// it. `nil` if nothing is due any more.
+    /// Locks the user and checks again which step is due, since the user may just have signed in.
+    /// Then performs the step; returns `nil` if none is due any more.
     private mutating func act(on id: UUID) async throws -> JobResult? {
         guard
             let (row, facts) = try await change.lockInactive(
@@ -178,8 +179,8 @@ package struct InactivityRounds: Sendable {
 
     package init(database: Database) { self.database = database }
 
-    /// Begins the day of each tenant for which it is due. If that fails for a tenant, the next
-    /// round tries again. An error is thrown after all other tenants.
+    /// Begins the day for each tenant whose day is due. If this fails for a tenant, the next round
+    /// tries again. The last error is thrown after all tenants were handled.
     package func round() async throws {
         var last: UUID?
         var failure: (any Error)?

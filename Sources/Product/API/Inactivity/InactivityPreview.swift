@@ -23,8 +23,8 @@ struct InactivityPreview: Sendable {
     /// Whether the preview is incomplete, because some users were not examined.
     private var isCut = false
 
-    /// Examines the tenant's users. Stops early when every count has reached the limit to which
-    /// totals are counted.
+    /// Examines the tenant's users. Stops early when the count for every step exceeds the number up
+    /// to which lists count their totals, or when `seconds` have passed.
     static func of(
         _ rule: InactivityRule, in scope: TenantScope
     ) async throws -> InactivityPreview {

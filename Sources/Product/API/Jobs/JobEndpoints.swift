@@ -119,8 +119,8 @@ package struct JobEndpoints: Sendable {
         }
     }
 
-    /// Throws 403 unless the caller has the rights on the job. A caller who has a right over its
-    /// own objects only may act on its own jobs only.
+    /// Throws 403 unless the caller has the rights on the job. A caller who has a right only over
+    /// its own objects may act only on its own jobs.
     private func require(_ call: Call, _ rights: [Right], on job: JobRow) throws {
         let who = call.principal
         let isOwn = sameBytes(job.createdByID, who.id?.description ?? "")
@@ -177,8 +177,8 @@ extension JobEndpoints {
     }
 }
 
-/// The events of one stream. The job is read from the database once a second, because it may run on
-/// another replica.
+/// The events of one stream. The job is read from the database once a second, because another
+/// replica may run it.
 private final class JobEvents: Sendable {
     private struct State {
         var first: JobRow?
@@ -188,9 +188,9 @@ private final class JobEvents: Sendable {
     }
 
     private static let interval: Duration = .seconds(1)
-    /// The number of seconds without an event after which a comment is sent. It keeps proxies from
-    /// closing the connection. It also detects a client that has disconnected, whose stream would
-    /// otherwise still count against the limit.
+    /// The number of seconds without an event after which a comment is sent. The comment keeps
+    /// proxies from closing the connection. It also reveals that a client has disconnected, so that
+    /// its stream no longer counts against the limit.
     private static let heartbeat = 2
 
     private let scope: TenantScope

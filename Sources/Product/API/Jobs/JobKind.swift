@@ -2,7 +2,7 @@ import Domain
 import Storage
 import Text
 
-/// The behaviour of jobs of one kind. A job works batch by batch, each in a transaction that also
+/// The behaviour of jobs of one kind. A job works batch by batch. The transaction of a batch also
 /// stores the batch's results. A kind keeps nothing in memory between batches.
 package protocol JobKind: Sendable {
     /// The name that is stored with each job, for example `users_actions`.
@@ -10,12 +10,12 @@ package protocol JobKind: Sendable {
     /// The number of rows in a batch; at most `JobLimits.batch` if each row has a savepoint.
     var batch: Int { get }
     /// The rights in the job's tenant that a caller needs to create, resume, pause, cancel or undo
-    /// the job. For an undo, these are the rights to undo. They are checked again at each batch.
-    /// The service itself has no rights, so it creates only jobs that need none: those of an
-    /// inactivity rule.
+    /// the job. If the job is being undone, these are the rights to undo it. They are checked again
+    /// at each batch. The service itself has no rights, so it creates only jobs that need none,
+    /// which are the jobs of an inactivity rule.
     func rights(_ job: JobRow) -> [Right]
-    /// Processes one batch of rows, from `work.job.position` on. A refused row becomes a result. A
-    /// thrown error rolls the batch back, and it is tried again.
+    /// Processes one batch of rows, beginning after `work.job.position`. A refused row becomes a
+    /// result. If an error is thrown, the batch is rolled back and tried again.
     func step(_ work: JobWork, _ application: Application) async throws -> JobStep
     /// Undoes one row. The result is `undone`, or `kept` if the object has changed since.
     func undo(_ row: JobResult, _ work: JobWork, _ application: Application) async throws

@@ -2,7 +2,7 @@ import Runtime
 import Storage
 import Synchronization
 
-/// Runs jobs in slices. One runner works on a slice. Any number of replicas may run jobs at the
+/// Runs jobs in slices. A slice belongs to one runner. Any number of replicas may run jobs at the
 /// same time.
 package final class JobRunner: Sendable {
     /// The maximum duration of a slice, so that other tenants' jobs get their turn.
@@ -10,7 +10,7 @@ package final class JobRunner: Sendable {
     /// The number of consecutive failed batches after which the job fails.
     static let attempts = 5
     /// The number of consecutive failed batches after which a slice begins with batches of one row.
-    /// All rows before the one that fails are then completed.
+    /// The rows before the row that fails are then completed.
     static let cautious = 2
     /// The number of jobs that one process works on at the same time.
     package static let lanes = 4
@@ -25,8 +25,8 @@ package final class JobRunner: Sendable {
     /// Called before the transaction of each batch. Tests use it.
     package let beforeBatch: @Sendable (JobRow) async throws -> Void
 
-    /// `rest` decides how long a job pauses for requests. If it is `nil`, it follows the number of
-    /// requests that this process answers.
+    /// `rest` decides how long a job pauses to let requests through. The default depends on the
+    /// number of requests that this process answers.
     package init(
         application: Application, kinds: JobKinds = .all, slice: Duration = JobRunner.slice,
         rest: JobRest? = nil,
@@ -110,8 +110,8 @@ package final class JobRunner: Sendable {
         let most = job.isUndoing ? min(kind.batch, JobLimits.batch) : kind.batch
         return try await database.runBatch(
             of: job, limit: isSingle ? 1 : most, worked: Int(worked / .microseconds(1)),
-            // A batch of one row that succeeds is not the cause of the earlier failures. Their
-            // number is lowered to `cautious`, so that the next slice still begins row by row.
+            // A batch of one row that succeeds did not cause the earlier failures. The number of
+            // failures is lowered to `cautious`, so that the next slice still begins row by row.
             attempts: isSingle ? min(job.attempts, Self.cautious) : 0, rights: { kind.rights($0) },
             body: { work in
                 work.job.isUndoing
@@ -154,10 +154,10 @@ package final class JobRunner: Sendable {
 /// that batches delay fewer than one request in a hundred.
 package struct JobRest: Sendable {
     /// The number of requests per second from which this process counts as busy. A person who
-    /// watches a job causes fewer.
+    /// watches a job causes fewer requests.
     static let busy = 40
-    /// The number of requests that must arrive during a batch for a pause to follow, however short
-    /// the batch was.
+    /// The minimum number of requests during a batch for a pause to follow, however short the batch
+    /// was.
     static let few = 4
     /// The length of the pause while the process is busy, as a multiple of the batch's duration.
     static let times = 149
@@ -182,8 +182,8 @@ package struct JobRest: Sendable {
     /// Never pauses.
     package static let none = JobRest { 0 }
 
-    /// Pauses after a batch that took `time`, during which the process answered `requests`. Ends
-    /// early if `isOver` is true or the process is no longer busy.
+    /// Pauses after a batch that took `time`, during which the process answered `requests`. The
+    /// pause ends early if `isOver` returns true or the process is no longer busy.
     func after(
         _ time: Duration, answered requests: Int, until isOver: () -> Bool = { false }
     ) async {

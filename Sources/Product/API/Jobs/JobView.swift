@@ -5,7 +5,8 @@ import Storage
 import Text
 
 extension JobRow {
-    /// The name of the parameter that contains the notes on the whole file, made when it arrived.
+    /// The name of the parameter that contains the notes on the whole file. They were written when
+    /// the file was received.
     static let notesMember = "notes"
 
     func write(to json: inout JSONWriter, at now: Timestamp) {
@@ -114,7 +115,8 @@ extension JobRow {
 }
 
 extension Call {
-    /// The creator of a job that this call creates or acts on. The job acts in its name.
+    /// The caller as the creator of a job that this call creates or acts on. The job acts in the
+    /// caller's name.
     var jobMaker: JobMaker {
         JobMaker(
             type: actor.type, id: actor.id, name: actor.name, home: principal.tenant)
