@@ -113,8 +113,8 @@ package enum InviteAcceptanceEndpoints {
         return answer
     }
 
-    /// The invite of the token in the input, and its tenant. A token without a pending invite is
-    /// counted, and throws.
+    /// Returns the invite whose token is in the input, and the invite's tenant. Throws if no
+    /// pending invite has the token, and counts the attempt.
     package static func offered(_ call: Call) async throws -> (InviteRow, TenantRow) {
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
@@ -124,8 +124,8 @@ package enum InviteAcceptanceEndpoints {
         return found
     }
 
-    /// The error for a token without a usable invite. Its text is the same for every cause; an
-    /// operator finds the cause by the reference in it.
+    /// The error for a token without a usable invite. Its text is the same for every cause. An
+    /// operator finds the cause by the reference that the text contains.
     private static func missed(_ token: String, _ call: Call) async throws -> Problem {
         var why = Reason.inviteUnknown.rawValue
         if let found = try await call.database.offeredInvite(token) {
@@ -138,8 +138,8 @@ package enum InviteAcceptanceEndpoints {
     }
 }
 
-/// The errors for an invite or a join link that does not admit a person. The holder of its token
-/// was invited, so the reason may be shown.
+/// The errors for an invite or a join link that does not admit a person. Whoever has the token was
+/// invited, so the response may state the reason.
 package enum UnacceptedInvite {
     static let unknown = Problem(
         .reason(.inviteUnknown), "The link is not valid; ask for a new one.")

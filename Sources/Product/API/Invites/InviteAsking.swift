@@ -42,8 +42,8 @@ enum InviteAsking {
             pointer + "/expires_at", .outOfRange, "must be 5 minutes to 90 days in the future")
     }
 
-    /// The error of an invite that must be sent by mail although there is no mail server; `nil` if
-    /// there is none. It says that the link can be shown instead.
+    /// The error if the body asks to send the invite by mail although there is no mail server;
+    /// otherwise `nil`. Its text says that the link can be shown instead.
     static func deliveryFault(
         _ input: Input, _ application: Application, at pointer: String = ""
     ) -> FieldError? {
@@ -60,8 +60,9 @@ enum InviteAsking {
             ?? (application.sendsMail ? .mail : .link)
     }
 
-    /// Puts an invite that is sent by mail into the outbox, in the same transaction. Returns the
-    /// result that the caller may see: with the token only if it is not sent by mail.
+    /// If the invite is sent by mail, puts the mail into the outbox in the same transaction.
+    /// Returns the result for the caller, which contains the token only if the invite is not sent
+    /// by mail.
     static func posted(
         _ result: InviteResult, _ change: Change, _ database: Database, _ publicURL: String
     ) async throws -> InviteResult {

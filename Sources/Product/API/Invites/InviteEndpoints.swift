@@ -130,7 +130,7 @@ package enum InviteEndpoints {
     }
 
     /// Throws 403 unless the caller may change an invite with this role. If `isGiven` is true, the
-    /// caller must have all rights of the role. It is false for a revocation.
+    /// caller must also have all rights of the role. It is false for a revocation.
     static func requireRole(
         _ who: Principal, _ role: UserRole, in tenant: UUID, isGiven: Bool
     ) throws {
@@ -157,7 +157,7 @@ package enum InviteEndpoints {
         return try await sees(call, row)
     }
 
-    /// Whether the caller sees the invite. A member sees only invites to its own address.
+    /// Whether the caller may see the invite. A member sees only invites to their own address.
     private static func sees(_ call: Call, _ row: InviteRow) async throws -> Bool {
         guard let own = call.bound(.readInvites) else { return true }
         return try await call.scope.user(own).map { sameBytes($0.emailKey, row.emailKey) } ?? false
@@ -191,8 +191,8 @@ enum InviteEditEndpoint {
     }
 
     /// The shape of a change. The address and the external id are read-only, since they belong to
-    /// the person. So are delivery and return address, since they are chosen when the invite is
-    /// sent.
+    /// the person. The delivery and the return address are read-only, since they are chosen when
+    /// the invite is sent.
     private static let change: ObjectShape = {
         var shape = InviteRow.shape
         for index in shape.fields.indices
@@ -205,7 +205,7 @@ enum InviteEditEndpoint {
     }()
 
     /// The change that the body requests. Throws 422 for read-only members with a new value, and
-    /// for an expiry that is out of bounds. An unchanged expiry is not checked.
+    /// for a new expiry that is out of bounds.
     private static func wanted(_ call: Call, _ row: InviteRow) throws -> InviteChange {
         let input = call.input
         try input.checkRepeated(against: row.json(at: call.now))

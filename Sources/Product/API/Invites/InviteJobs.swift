@@ -11,8 +11,8 @@ struct InviteJobs: JobKind {
 
     func rights(_ job: JobRow) -> [Right] { [.manageInvites] }
 
-    /// Creates the invites of one batch, in the order of their addresses like a list in a request,
-    /// so that they cannot deadlock with each other.
+    /// Creates the invites of one batch. The addresses are locked in a fixed order, as for a list
+    /// in a request, so that two transactions cannot deadlock.
     func step(_ work: JobWork, _ application: Application) async throws -> JobStep {
         let rows = try await work.waiting()
         let inviting = try await inviting(rows, work, application)
@@ -64,7 +64,7 @@ struct InviteJobs: JobKind {
             effect: made.outcome == .created ? .object([]) : nil)
     }
 
-    /// Revokes the invite if it is still pending.
+    /// Revokes the invite if it is still pending or has expired.
     func undo(
         _ row: JobResult, _ work: JobWork, _ application: Application
     ) async throws -> JobResult {

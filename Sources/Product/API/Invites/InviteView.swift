@@ -4,9 +4,9 @@ import Storage
 import Text
 
 extension InviteRow {
-    /// Writes the invite as `/v1` shows it. With a token, it includes the token and the link, which
-    /// are shown only once. `maker` is the expiry of the key that created the invite; the invite
-    /// expires no later than that.
+    /// Writes the invite as `/v1` shows it. If `token` is given, the output includes the token and
+    /// the link, which are shown only once. `maker` is the expiry of the key that created the
+    /// invite; the invite expires no later than the key.
     func write(
         to json: inout JSONWriter, at now: Timestamp, token: String? = nil, publicURL: String = "",
         maker: Timestamp? = nil
@@ -128,7 +128,7 @@ extension InviteRow {
         .or(whenHas: "invites", list)
 
     /// The body with a list of invites. The addresses are checked one by one later, so that an
-    /// invalid one does not prevent the others.
+    /// invalid address does not prevent the other invites.
     private static let list: ObjectShape = {
         var item = shape.creating("InviteListItem", required: ["email"])
             .adding("InviteListItem", [resendField])

@@ -49,7 +49,7 @@ package enum JoinLinkEndpoints {
         try await call.database.offeredProviders(of: call.tenant.id).count
     }
 
-    /// The requested link. Throws 422 with every error.
+    /// The link that the body requests. Throws one 422 with all errors.
     private static func request(_ call: Call) async throws -> JoinLinkRequest {
         var errors: [FieldError] = []
         let end = call.input.optionalTimestamp("expires_at")
@@ -99,9 +99,9 @@ package enum JoinLinkEndpoints {
 }
 
 extension JoinLinkRow {
-    /// Writes the link as `/v1` shows it. With a token, it includes the URL, which is shown only
-    /// once. `providers` is the number of providers that the link's page offers. `maker` is the
-    /// expiry of the key that created the link.
+    /// Writes the link as `/v1` shows it. If `token` is given, the output includes the URL, which
+    /// is shown only once. `providers` is the number of providers that the link's page offers.
+    /// `maker` is the expiry of the key that created the link.
     func write(
         to json: inout JSONWriter, at now: Timestamp, providers: Int, token: String? = nil,
         publicURL: String = "", maker: Timestamp? = nil

@@ -45,8 +45,8 @@ package enum JoinPageEndpoints {
         return answer
     }
 
-    /// The active link of the token in the input. A token without an active link is counted, and
-    /// throws.
+    /// The active link whose token is in the input. Throws if no active link has the token, and
+    /// counts the attempt.
     package static func offered(_ call: Call) async throws -> OfferedJoinLink {
         try await LinkMisses.check(call)
         let token = try call.input.string("token")

@@ -4,13 +4,13 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/mail/bounces`: receives mail that was sent to the return addresses of this server's mails.
-/// The mail server calls it for each such mail, from a pipe.
+/// `/v1/mail/bounces`: receives messages that were sent to the return addresses of this server's
+/// mails. The mail server passes each of these messages to a command, which calls this endpoint.
 package enum BounceEndpoint {
     package static let all: [Endpoint] = [report]
 
-    /// The maximum size of a message in bytes. A pipe may cut a longer message, since a bounce
-    /// report comes before the mail that it quotes.
+    /// The maximum size of a message in bytes. The mail server's command may cut a longer message,
+    /// since a bounce report comes before the mail that it quotes.
     static let messageLimit = 256 << 10
 
     private static let shape = ObjectShape(
@@ -37,9 +37,9 @@ package enum BounceEndpoint {
         return .ok(.object([.init("result", .string(result.rawValue))]))
     }
 
-    /// The token of the return address that the message was delivered to. It is read from the first
-    /// field that the mail server added. What the report states about recipients is not trusted,
-    /// since it comes from the sender.
+    /// The token in the return address that the message was delivered to. The address is read from
+    /// the first field that the mail server added. The recipients that the report itself states are
+    /// not trusted, since the sender wrote them.
     private static func recipient(of message: MessagePart) throws -> String {
         guard let address = message.first("x-original-to") ?? message.first("delivered-to") else {
             throw Problem.invalid([

@@ -23,8 +23,8 @@ package final class MailSender: Sendable {
         self.logger = logger
     }
 
-    /// Sends the due mails over as many connections as the mail server allows, until fewer are due
-    /// than a batch holds. Returns the number of mails that were taken.
+    /// Sends the due mails over as many connections as the mail server allows, until a batch is no
+    /// longer full. Returns the number of mails that were taken.
     @discardableResult
     package func round() async throws -> Int {
         defer { server.closeIdle() }
@@ -72,8 +72,8 @@ package final class MailSender: Sendable {
         try await end(mail, nil)
     }
 
-    /// The text about a mail server that could not be reached, for a tenant. The cause is only in
-    /// the log.
+    /// The text that a tenant sees about a mail server that could not be reached. The cause is only
+    /// in the log.
     private static let unreached = "The mail server could not be reached in several hours."
 
     /// Stores the outcome of a mail and logs it. `failure` is `nil` if the mail was sent. `words`
@@ -86,7 +86,7 @@ package final class MailSender: Sendable {
     }
 
     /// Logs the outcome of a mail, without its address and link. If `isOfServer` is true, the mail
-    /// server did not answer. It then fails for all mails alike, so the failures are logged as one
+    /// server did not answer. This affects all mails alike, so the failures are logged as one
     /// outage.
     private func tell(_ mail: DueMail, _ failure: String?, isOfServer: Bool = false) {
         if let failure, isOfServer {

@@ -18,7 +18,7 @@ struct MailTemplate {
     /// The mail to send; `nil` if the recipient is not a valid address.
     func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
         // The stored address may contain hidden characters, which were once accepted. The mail goes
-        // to the address without them, which is the same person's.
+        // to the address without them, which belongs to the same person.
         guard let to = try? EmailAddress(DisplayText.visible(mail.to), allowSingleLabel: true)
         else {
             return nil

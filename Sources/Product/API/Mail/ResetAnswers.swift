@@ -13,8 +13,8 @@ package struct ResetAnswers: Sendable {
         self.publicURL = publicURL
     }
 
-    /// Answers requests until none is due, and returns their number. A failed one is tried again
-    /// later.
+    /// Answers requests until none is due, and returns the number of requests. A request that fails
+    /// is tried again later.
     @discardableResult
     package func round() async throws -> Int {
         var answered = 0
