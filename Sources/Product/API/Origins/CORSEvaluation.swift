@@ -87,7 +87,7 @@ enum CORSEvaluation {
     }
 
     /// The path of the described request, and the owner of the allow lists that apply to it. Throws
-    /// unless a tenant's credential asks about its own tenant.
+    /// 404 if a tenant's credential asks about another tenant, or if the tenant is unknown.
     private static func target(_ call: Call) async throws -> (String, Database.CORSOwner) {
         let given = call.input.optionalString("path")
         var name = call.input.optionalString("tenant")
@@ -120,7 +120,7 @@ enum CORSEvaluation {
 
     private static func json(_ actual: CORSDecision, _ preflight: CORSDecision) -> JSONValue {
         // A browser lets the page read the response only if the preflight and the request itself
-        // are both allowed. The one that is refused supplies the reason.
+        // are both allowed. If one of the two is refused, it supplies the reason.
         let telling = actual.allowed ? preflight : actual
         return .object([
             .init("allowed", .bool(actual.allowed && preflight.allowed)),
@@ -150,7 +150,7 @@ enum CORSEvaluation {
 package enum CORSScope: Sendable, Equatable {
     /// A path of this tenant, by id or slug. The tenant's list and the platform's list apply.
     case tenant(String)
-    /// One of the few paths whose tenant is that of the credential.
+    /// One of the few paths that apply to the tenant of the request's credential.
     case credential
     /// Only the platform's list applies.
     case platform
@@ -192,8 +192,8 @@ package enum CORSScope: Sendable, Equatable {
         return String(parts[3])
     }
 
-    /// The owner of the allow lists to query. `locator` is the locator in the request's credential
-    /// or token, which identifies the tenant.
+    /// The owner of the allow lists to query. `locator` returns the locator of the request's
+    /// credential or token, which identifies the tenant.
     func holder(isPreflight: Bool, locator: @autoclosure () -> String?) -> Database.CORSOwner {
         switch self {
         case .tenant(let text): .tenant(text)
@@ -212,8 +212,8 @@ struct CORSLockOut {
 
     var call: Call
 
-    /// Throws 409 with a confirmation token for exactly these rows, unless they do not include the
-    /// request's origin or the request has that token.
+    /// Throws 409 with a confirmation token for these rows if they include the request's origin.
+    /// Does not throw if the request already contains this token.
     func check(removing rows: [CORSOriginRow]) throws {
         guard let sent = call.request.first("origin") else { return }
         let bytes = Array(sent.utf8)

@@ -96,7 +96,7 @@ package enum CORSOriginEndpoints {
         let list = try call.listQuery()
         let text = call.query.optionalString("q")
         // The version is read before the list. If the list changes in between, a later write with
-        // this version fails `If-Match`, and the change is not lost.
+        // this version fails its `If-Match` check, so that it cannot overwrite the change.
         let version = try await scope.originListVersion()
         var answer = call.list(try await scope.origins(list, matching: text))
         answer.fields.append(Field("etag", listTag(version)))
@@ -169,8 +169,9 @@ package enum CORSOriginEndpoints {
 struct CORSOriginInput {
     private(set) var errors: [FieldError] = []
 
-    /// The entry in `input`; `nil` if it is invalid, with the errors added to `errors`. `path` is
-    /// the JSON pointer to the object. An expiry must be after `now`, unless that is `nil`.
+    /// Returns the entry in `input`. If it is invalid, adds the errors to `errors` and returns
+    /// `nil`. `path` is the JSON pointer to the object. If `now` is given, the expiry must be
+    /// later.
     mutating func entry(_ input: Input, at path: String, expiresAfter now: Timestamp?)
         -> CORSOriginEntry?
     {
@@ -249,7 +250,7 @@ extension CORSOriginRow: JSONView {
         }
     }
 
-    /// The entity tag. It consists of the values that can differ after the entry was replaced.
+    /// The entity tag. It consists of the values that can change when the entry is replaced.
     var etag: String {
         "\"o\(id)-\(credentials)-\(expiresAt?.microseconds ?? 0)-\(label?.utf8.count ?? 0)\""
     }
@@ -302,7 +303,7 @@ extension CORSOriginRow: JSONView {
 /// `/v1/tenants/{tenant}/cors-origins/refused`: lists origins from which requests were refused.
 enum RefusedOriginEndpoint {
     private static let most = 200
-    /// The number of seconds back from now that are listed if `since` is absent: one day.
+    /// The default length of the listed period, which ends now, in seconds: one day.
     private static let seconds: Int64 = 86_400
 
     static let endpoint = Endpoint(

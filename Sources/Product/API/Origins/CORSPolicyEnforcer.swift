@@ -12,9 +12,9 @@ package struct CORSPolicyEnforcer: Sendable {
     private let own: [String]
     private let profiles: [String: CORSProfile]
 
-    /// `publicURL` is the server's public URL; its origin counts as the server's own. If it is a
-    /// loopback address, so does every spelling of that address. `profiles` has the profiles of the
-    /// client contracts, by name.
+    /// `publicURL` is the server's public URL; its origin counts as the server's own. If it has a
+    /// loopback address, the origins with the other names of that address count as the server's own
+    /// too. `profiles` contains the profiles of the client contracts, by name.
     package init(database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]) {
         self.database = database
         self.profiles = profiles
@@ -54,8 +54,8 @@ package struct CORSPolicyEnforcer: Sendable {
     }
 
     /// The time until which the verdict on this request stays valid if no list changes, in
-    /// microseconds since 1970. It is `.max` if nothing in it expires, and `nil` if it is not
-    /// cached.
+    /// microseconds since 1970. It is `.max` if the verdict depends on nothing that expires. It is
+    /// `nil` if the entries that decide are not cached.
     package func stands(until request: Request) -> Int64? {
         let asked = question(request, nil)
         let owner = CORSScope(path: request.path)
@@ -69,10 +69,10 @@ package struct CORSPolicyEnforcer: Sendable {
         return found.rows.map { $0.expiresAt?.microseconds ?? .max }.min() ?? .max
     }
 
-    /// Decides on a request, which may be only described. `own` has the canonical origins that
-    /// count as the server's own; `nil` for those of the service. `noting` is set if the request
-    /// was really made: it is the path's pattern, or empty if there is none. An origin that is not
-    /// listed is then recorded for the tenant.
+    /// Decides on a request, either a real one or one that is only described. `own` contains the
+    /// canonical origins that count as the server's own; the default is those of the service. For a
+    /// real request, `noting` is the path's pattern, or empty if there is none. If the origin is
+    /// not listed, it is then recorded for the tenant.
     func decide(
         _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil,
         noting path: String? = nil

@@ -82,8 +82,9 @@ package enum ProxyDecision {
             request.first("x-original-method") ?? request.first("x-forwarded-method")
             ?? request.method.rawValue
         let headers = request.all("access-control-request-headers")
-        // `Authorization` contains the proxy's credential here, so the page's own is unknown. If
-        // the client uses cookies at all, a request with any cookie counts as one with credentials.
+        // `Authorization` contains the proxy's credential here, so the credential of the page is
+        // unknown. If the client uses cookies at all, a request with any cookie counts as one with
+        // credentials.
         let carriesCookie = profile.mayUseCookies && request.first("cookie") != nil
         return CORSRequest(
             origins: request.all("origin").map { Array($0.utf8) }, method: method,
@@ -94,8 +95,8 @@ package enum ProxyDecision {
     }
 
     /// Rewrites a request in the form of Envoy's ext_authz as the equivalent GET request to this
-    /// endpoint. Its method is that of the original request, and its path has the original path
-    /// after this endpoint's. `nil` for any other request.
+    /// endpoint; `nil` for any other request. In that form, the method is that of the original
+    /// request, and the original path follows this endpoint's path.
     package static func unwrapped(_ request: Request) -> Request? {
         guard request.path.utf8.starts(with: "\(path)/".utf8) else { return nil }
         var request = request
@@ -109,7 +110,8 @@ package enum ProxyDecision {
     }
 
     /// Whether the request is a question from a proxy. Its `Origin` is then part of the question
-    /// and not the caller's own origin. It needs a key, which a page in a browser does not have.
+    /// and not the caller's own origin. A question needs a key, which a page in a browser does not
+    /// have.
     static func isQuestion(_ request: Request) -> Bool {
         sameBytes(request.path, path) && request.first("authorization") != nil
             && SessionCookie.token(in: request) == nil
