@@ -21,7 +21,7 @@ package final class Application: Sendable {
     package let publicURL: String
     /// Whether mail is sent. If not, links are shown to the operator, who delivers them.
     package let sendsMail: Bool
-    /// Whether imported password hashes must keep the tighter limits on their cost parameters.
+    /// Whether imported password hashes must be within the tighter limits on their cost parameters.
     package let holdsImportedHashesTightly: Bool
     /// The built-in client contracts.
     package let clients: [ClientDescription]

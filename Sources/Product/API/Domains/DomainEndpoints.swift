@@ -240,8 +240,8 @@ extension DomainRow: JSONView {
             .readOnly("verified_at", .timestamp, nullable: true),
         ])
 
-    /// The shape of a change. The name and whether subdomains are included are read-only, since
-    /// they were verified as claimed.
+    /// The shape of a change. `domain` and `include_subdomains` are read-only, since the claim was
+    /// verified with their values.
     static let change: ObjectShape = {
         var shape = DomainRow.shape
         for index in shape.fields.indices
@@ -258,9 +258,9 @@ package struct DomainChecks: Sendable {
 
     package init(application: Application) { self.application = application }
 
-    /// Checks all domains that are due, and returns the results in that order. If a check fails
-    /// with an error, the domain is checked again in the next round. The error is thrown after all
-    /// other domains were checked.
+    /// Checks one batch of the domains that are due, the longest overdue first, and returns the
+    /// results in this order. If a check fails with an error, the next round checks the domain
+    /// again. The last error is thrown after all other domains of the batch were checked.
     @discardableResult
     package func round() async throws -> [DomainCheck] {
         var results: [DomainCheck] = []

@@ -5,7 +5,7 @@ import Text
 
 /// The OpenAPI document as an HTML page: every operation with its parameters and responses.
 extension OpenAPIDocument {
-    /// HTML, without script.
+    /// The HTML of the page. It contains no script.
     package var page: [UInt8] {
         guard let document = try? JSONValue(parsing: bytes) else { return [] }
         var page = DocumentWriter(document)

@@ -88,8 +88,8 @@ extension String {
     }
 }
 
-/// The members of a schema as lines of text: name, type with its limits, whether it is required,
-/// and its description.
+/// The members of a schema as lines of text. A line has the member's name, its type with its
+/// limits, whether it is required, and its description.
 struct DocumentFields {
     struct Line {
         var name: String
@@ -112,7 +112,8 @@ struct DocumentFields {
         return lines
     }
 
-    /// The object schemas that the schema allows: its alternatives, or itself.
+    /// The object schemas that the schema allows: its alternatives or, if it has none, the schema
+    /// itself.
     private func shapes(of schema: JSONValue) -> [JSONValue] {
         let schema = resolved(schema)
         return schema["anyOf"]?.array?.flatMap { shapes(of: $0) } ?? [schema]

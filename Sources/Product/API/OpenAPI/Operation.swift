@@ -175,9 +175,9 @@ extension Endpoint {
         return codes
     }
 
-    /// The response for problems with these codes. All of them share one component; with a schema
-    /// for each operation and status, a generated client would have thousands of classes. The codes
-    /// are in the text and in `x-codes`.
+    /// The response for problems with these codes. All responses refer to one schema: if each
+    /// operation and status had its own, a generated client would have thousands of classes. The
+    /// codes are in the description and in `x-codes`.
     private static func problem(_ codes: [Code], _ summary: String? = nil) -> JSONValue {
         let names = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         return .object([
@@ -237,7 +237,7 @@ extension Answer {
         }
     }
 
-    /// The media types of the files that `Accept` can request in place of a page of a list.
+    /// The media types of the files that `Accept` can request instead of a page of the list.
     private static func files(of shape: ObjectShape) -> [JSONValue.Member] {
         ExportFormat.allCases.map { format in
             let text =
@@ -255,7 +255,8 @@ extension Answer {
     }
 }
 
-/// The access of an endpoint as text in the documentation, in terms of API key scopes.
+/// The access that an endpoint requires, as a sentence for the documentation. The sentence names
+/// API key scopes.
 extension Access {
     var sentence: String? {
         switch self {

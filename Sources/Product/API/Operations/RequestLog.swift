@@ -2,7 +2,8 @@ import HTTP
 import Runtime
 import Text
 
-/// Records each finished request: in the metrics, in one log line, and in its trace if it has one.
+/// Records each finished request in the metrics, in one log line and, if the request has a trace,
+/// in the trace.
 package struct RequestLog: Sendable {
     let metrics: ServiceMetrics
     let logger: Logger?
@@ -33,8 +34,9 @@ package struct RequestLog: Sendable {
             fields.append(("trace_id", .text(trace)))
         }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
-        // `fault` has the reason for a refusal only if the response does not give it, for example
-        // because it is a redirect. Such a line is a notice, so that `dev` shows it.
+        // `fault` contains the reason for a refusal only if the response does not state the reason,
+        // for example because it is a redirect. The level of such a line is notice, so that `dev`
+        // shows it.
         let isUnsaid = record.fault != nil
         logger.log(
             record.isFailed ? .error : isUnsaid ? .notice : .info, "request.finished", fields)
@@ -64,15 +66,15 @@ package struct RequestRecord: Sendable {
     package var remoteAddress: String
     /// The W3C Trace Context field as sent; `nil` if it is absent.
     package var traceparent: String?
-    /// The error, or the reason for a refusal that the response does not state; `nil` if there is
+    /// The error, or the reason for a refusal if the response does not state it; `nil` if there is
     /// neither.
     package var fault: String?
     /// The cause of a 503.
     package var outage: Outage?
     /// Whether the client's connection is encrypted.
     package var isTLS = false
-    /// Whether this is a response with a 5xx status that an app's contract requires although the
-    /// server has no fault. It is counted as a 4xx.
+    /// Whether the response has a 5xx status only because an app's contract requires it, and not
+    /// because of a fault of the server. It is counted as a 4xx.
     package var isForeseen = false
     /// Whether the response is due to a fault of this server.
     package var isFailed: Bool { status >= 500 && !isForeseen }

@@ -17,8 +17,8 @@ package final class ServiceMetrics: Sendable {
 
     /// The registry in which other parts of the process add their metrics.
     package let registry = Metrics()
-    /// The metrics of each endpoint, by operation id, and of a few resources that are not
-    /// endpoints.
+    /// The metrics of each endpoint, by operation id. A few resources that are not endpoints are
+    /// included.
     private let routes: [String: Route]
     private let decisions: [Outcome: Counter]
     private let verifications: [APIKeyVerdict: Counter]
@@ -101,9 +101,9 @@ package final class ServiceMetrics: Sendable {
         route.time.record(nanoseconds: request.microseconds * 1000)
     }
 
-    /// Counts a response without its duration. This is for resources that are not endpoints (a file
-    /// of the console is `/console`), and for cached responses, whose duration is too short for a
-    /// histogram.
+    /// Counts a response without its duration. This is for resources that are not endpoints, and
+    /// for cached responses, whose duration is too short for a histogram. All files of the console
+    /// count as `/console`.
     package func record(operation: String, status: Int) {
         guard let route = routes[operation] else { return }
         count(status, route)

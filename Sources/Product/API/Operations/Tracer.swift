@@ -3,8 +3,8 @@ import Runtime
 import Text
 
 /// Decides which requests are traced, and describes them by OpenTelemetry's conventions for HTTP
-/// servers. A trace contains neither the path nor the caller's address and program. The log has
-/// these, with the trace's id, and fewer people see the log.
+/// servers. A trace contains neither the path nor the caller's address or user agent. The log
+/// contains these together with the trace's id, and fewer people can read the log.
 package struct Tracer: Sendable {
     private let queue: SpanQueue
     /// The share of requests to trace, from 0 to 1, among those whose caller sent no trace.
@@ -15,7 +15,7 @@ package struct Tracer: Sendable {
         self.ratio = ratio
     }
 
-    /// The outcome for spans.
+    /// What happened to a span.
     package enum Result: String, CaseIterable {
         case sent
         /// The span was not sent, because the queue was full or the request had too many spans.
@@ -24,8 +24,9 @@ package struct Tracer: Sendable {
         case refused
     }
 
-    /// Begins a trace if the request is to be traced; `nil` if not. The caller's decision applies;
-    /// if there is none, it is random with the share `ratio`.
+    /// Begins a trace if the request is to be traced; returns `nil` otherwise. If the caller sent a
+    /// trace, the caller's decision applies. Otherwise, requests are chosen at random, at the rate
+    /// `ratio`.
     func begin(_ request: Request) -> Trace? {
         if let parent = TraceParent(request.first("traceparent")) {
             return parent.isSampled ? Trace(parent.trace, parent: parent.span, into: queue) : nil

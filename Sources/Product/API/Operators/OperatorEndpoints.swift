@@ -170,8 +170,9 @@ package enum OperatorEndpoints {
         return .ok(row, etag: row.etag)
     }
 
-    /// The status after the body's change. An operator becomes active only by signing in, so one
-    /// who was suspended before the first sign-in becomes pending again.
+    /// The status after the change that the body requests. An operator becomes active only by
+    /// signing in. If an operator who has never signed in is no longer to be suspended, the status
+    /// becomes pending.
     private static func status(_ row: OperatorRow, _ call: Call) throws -> Operator.Status {
         let asked = call.input.optionalCase("status") ?? row.status
         guard asked == .active, row.lastSignInAt == nil, row.status != .active else { return asked }
@@ -196,8 +197,8 @@ package enum OperatorEndpoints {
         return .noContent
     }
 
-    /// Runs `body` while the operator and the other owners of its scope are locked. `others` is the
-    /// number of these owners.
+    /// Runs `body` while the operator and all owners of the operator's scope are locked. `others`
+    /// is 1 if the scope has another active owner who has signed in, otherwise 0.
     static func locked(
         _ call: Call,
         _ body: @Sendable (Change, OperatorRow, _ others: Int) async throws -> OperatorRow
@@ -248,8 +249,8 @@ package enum OperatorEndpoints {
         return call.principal.platform || row.tenant == call.principal.tenant
     }
 
-    /// The tenant of the requested scope; `nil` for the platform. The scope is required: if a
-    /// missing one meant the platform, it would be the widest.
+    /// The tenant of the requested scope; `nil` for the platform. The body must contain a scope,
+    /// because the platform, the widest scope, must not be the default.
     private static func scope(_ call: Call) async throws -> UUID? {
         guard let input = call.input.optionalObject("scope") else { throw Problem.internalError }
         let names = ["tenant", "platform", "tenant_id"].filter { input.has($0) }

@@ -66,8 +66,8 @@ enum OperatorLinkEndpoint {
         return answer
     }
 
-    /// Whether the operator has never used the account. One who set a password with a mailed link
-    /// has used it, even without a sign-in.
+    /// Whether the operator has never used the account. An operator who set a password with a
+    /// mailed link has used it, even without a sign-in.
     private static func isUnused(_ row: OperatorRow) -> Bool {
         row.lastSignInAt == nil && !row.factors.hasPassword && !row.factors.hasSecondFactor
     }
@@ -101,8 +101,8 @@ enum OperatorLinkEndpoint {
     }
 }
 
-/// `POST /v1/session/link`: mails a new sign-in link to an operator who signed in by a link and did
-/// not set up a password or another factor in time.
+/// `POST /v1/session/link`: mails a new sign-in link to an operator who signed in with a link and
+/// did not set up a password or another factor in time.
 enum OwnLinkEndpoint {
     static let mail = Endpoint(
         .post, "/v1/session/link", id: "mailOwnLink", tag: "Session",

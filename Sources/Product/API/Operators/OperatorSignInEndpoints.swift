@@ -4,8 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/operator-sign-in`: which of the platform's providers operators use to sign in to the
-/// console.
+/// `/v1/operator-sign-in`: the provider of the platform at which operators sign in to the console.
 package enum OperatorSignInEndpoints {
     package static let all: [Endpoint] = [get, put, delete, unbind]
 
@@ -132,7 +131,7 @@ package enum OperatorSignInEndpoints {
     }
 }
 
-/// `row` is `nil` if no provider is set for operators.
+/// The setting as `/v1` shows it. `row` is `nil` if no provider is set for operators.
 private struct OperatorSignInView: JSONView {
     var row: OperatorSignIn?
 

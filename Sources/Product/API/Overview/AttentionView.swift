@@ -3,11 +3,11 @@ import JSON
 import Storage
 import Text
 
-/// What an operator should act on, as the overview shows it. Each item has the number of entries in
-/// the list that it leads to.
+/// The items on which an operator should act, as the overview shows them. Each item leads to a
+/// list, and has the number of entries in it.
 enum AttentionView {
-    /// The items for the caller's own tenant or, for the platform, for all tenants. It contains
-    /// only those that the caller may see.
+    /// The items for the caller's own tenant or, for the platform, for all tenants. Items that the
+    /// caller may not see are left out.
     static func items(_ call: Call) async throws -> JSONValue {
         let home = call.principal.tenant
         let kinds = Attention.Kind.allCases.filter { call.isAllowedAtHome($0.right) }

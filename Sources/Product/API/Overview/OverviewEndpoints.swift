@@ -152,7 +152,8 @@ extension UInt8 {
 }
 
 extension QueryParameter {
-    /// For a list by time: the number of its items over the period.
+    /// The parameters with which a list by time also returns the number of its items in each part
+    /// of the period.
     static let histogram: [QueryParameter] = [
         QueryParameter(
             "histogram", .integer(HistogramRequest.bars),
@@ -170,8 +171,8 @@ extension Call {
             most: most, zone: query.optionalString("time_zone") ?? "UTC")
     }
 
-    /// The histogram from `count`, if the query requests one. Throws 422 for a time zone that does
-    /// not exist.
+    /// Returns the histogram that `count` computes, if the query requests one. Throws 422 for a
+    /// time zone that does not exist.
     func histogram(
         _ count: (HistogramRequest) async throws -> ListHistogram?
     ) async throws -> ListHistogram? {

@@ -8,7 +8,8 @@ import Text
 /// and invites; an id finds the one object that has it.
 enum SearchEndpoint {
     private static let most = 10
-    /// A query for the best matches. It has a total already, so none is counted.
+    /// A query for the best matches. It already contains a total, so that the matches are not
+    /// counted.
     private static let best = ListQuery(limit: most, total: ListTotal(most, exact: false))
 
     static let search = Endpoint(
@@ -87,9 +88,9 @@ enum SearchEndpoint {
         .ok(.object([.init("items", .array(items))]))
     }
 
-    /// Decisions with this reference, which the person was shown, or with this request id; for an
-    /// email address, its refusals. Credentials of the platform also get decisions without a
-    /// tenant.
+    /// The decisions with this reference, which the person was shown, or with this request id. For
+    /// an email address, the refusals of that address. Credentials of the platform also get
+    /// decisions without a tenant.
     private static func decisions(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {

@@ -185,8 +185,9 @@ struct NamedUser: Sendable {
         return Problem.notFound("user")
     }
 
-    /// Runs a transaction in this user's tenant. When it returns, the change is committed and
-    /// acknowledged by all replicas, so a later failure with another user does not roll it back.
+    /// Runs a transaction in this user's tenant. When this method returns, the change is committed
+    /// and all replicas have acknowledged it, so a later failure with another user does not roll it
+    /// back.
     func changing<Result: Sendable>(
         by call: Call, _ body: (Change) async throws -> Result
     ) async throws -> Result {

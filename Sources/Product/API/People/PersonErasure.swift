@@ -39,8 +39,8 @@ struct PersonErasure: Sendable {
         return try await erasure.erase(targets)
     }
 
-    /// The session of the operator at the console, with presence proved recently. Throws for any
-    /// other caller: only such an operator may erase people.
+    /// The console session of the calling operator. Throws for a caller without a session, because
+    /// only an operator at the console may erase people.
     private static func recentSession(_ call: Call) throws -> UUID {
         guard let session = call.principal.session else { throw call.signInAgain("An erasure") }
         return session

@@ -87,7 +87,7 @@ final class PersonExport: Sendable {
         return beginning.dropLast() + Array(",\"people\":[".utf8)
     }
 
-    /// The text with the next page of one table.
+    /// The next part of the file: one page of one table, with the JSON text before and after it.
     private func piece(
         _ user: NamedUser, _ records: PersonRecords, _ state: inout State
     ) async throws -> [UInt8] {

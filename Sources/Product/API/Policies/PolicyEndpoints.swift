@@ -39,8 +39,8 @@ package enum PolicyEndpoints {
     }
 
     /// The response to a dry run: the policy as it would be published. If the inactivity rule
-    /// changes, it also has the users that the rule applies to, and it is recorded that this
-    /// preview was shown.
+    /// changes, the response also contains the users to whom the rule applies, and the server
+    /// records that it has shown this preview.
     private static func dryRun(_ call: Call, _ wanted: TenantPolicy) async throws -> Response {
         let current = try await call.scope.policy()
         try check(call, current)
@@ -274,8 +274,8 @@ extension Input {
 }
 
 extension [String] {
-    /// The texts without repetitions, in the order of their first occurrence. They are compared as
-    /// bytes, since all are ASCII here.
+    /// The texts without repetitions, in the order of their first occurrence. All of them are
+    /// ASCII, so comparing them as strings is the same as comparing their bytes.
     fileprivate var withoutRepeats: [String] {
         var seen: Set<String> = []
         return filter { seen.insert($0).inserted }

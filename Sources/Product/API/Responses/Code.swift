@@ -4,7 +4,7 @@ import Text
 /// A `code` in a response. Clients depend on codes, so a test lists them all.
 package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
-    /// The default status of a problem with this code. A problem may have another one.
+    /// The default status of a problem with this code. A problem may have another status.
     package let status: Int
 
     private init(_ rawValue: String, _ status: Int) {

@@ -13,7 +13,8 @@ extension JSONValue {
     }
     static func strings(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
 
-    /// The output of `body` as a tree. Only a few callers need the view of an object in this form.
+    /// The JSON that `body` writes, as a tree. Only a few callers need the view of an object as a
+    /// tree.
     static func written(_ body: (inout JSONWriter) -> Void) -> JSONValue {
         var writer = JSONWriter()
         body(&writer)
@@ -30,7 +31,7 @@ extension JSONView {
     var json: JSONValue { .written(write) }
 }
 
-/// Writes named members in the JSON forms of all objects.
+/// Writes named members in the JSON forms that are the same for all objects.
 extension JSONWriter {
     mutating func member(_ name: StaticString, _ id: UUID?) {
         self.name(name)

@@ -9,7 +9,7 @@ package struct FieldError: Sendable, Equatable {
     /// Identifies the wrong member by a JSON pointer; empty for the whole body.
     package var pointer: String
     package var code: FieldCode
-    /// The error in words, which follow the field's name in a sentence.
+    /// The error in words. They complete a sentence that begins with the field's name.
     package var detail: String
 
     /// `detail` must not repeat the value, which may be a secret.
@@ -42,8 +42,8 @@ package struct Problem: Error, Sendable {
     /// example because a provider is not set up. Anybody can cause it, so it is logged as a notice
     /// and raises no alert.
     package var isForeseen = false
-    /// The page that a browser gets in place of the problem document. It makes no difference to the
-    /// log.
+    /// The page that a browser gets instead of the problem document. It does not change what is
+    /// logged.
     package var page: Response?
 
     /// If `status` is `nil`, the code's default applies.
@@ -59,8 +59,8 @@ package struct Problem: Error, Sendable {
         self.members = members
     }
 
-    /// A 422 response with the first hundred errors. `detail` is the sentence of the first one,
-    /// since most programs print only `detail`.
+    /// A 422 response with the first hundred errors. `detail` describes the first error, since most
+    /// programs print only `detail`.
     package static func invalid(_ errors: [FieldError]) -> Problem {
         let sentence = MemberFault.sentence(
             errors.first.map { ($0.pointer, $0.detail) }, of: errors.count)
@@ -195,7 +195,7 @@ extension FieldError {
     }
 }
 
-/// The header fields of every response besides its request id and `Vary`. `isPrivate` means that
+/// The header fields of every response, except its request id and `Vary`. If `isPrivate` is true,
 /// the response is only for its caller and must not be stored.
 package enum CommonFields {
     package static let vary: StaticString = "Origin"

@@ -99,7 +99,8 @@ extension Appearance {
         ])
     }
 
-    /// The appearance after the body's change. An absent member is kept, and `null` clears it.
+    /// The appearance after the change that the body requests. An absent member is kept, and `null`
+    /// clears it.
     func changed(by input: Input?) -> Appearance {
         guard let input else { return self }
         var new = self
@@ -110,8 +111,7 @@ extension Appearance {
 }
 
 extension TenantRow {
-    /// The shape of what the holder of an invite or a join link, who may be a stranger, sees of the
-    /// tenant.
+    /// The shape of a tenant for the holder of an invite or a join link, who may be a stranger.
     static let faceShape = ObjectShape([
         .readOnly("name", .string()), .readOnly("slug", .string()), Appearance.field,
     ])

@@ -66,7 +66,8 @@ package enum UserEndpoints {
         return .ok(row.seen(by: call), etag: row.etag)
     }
 
-    /// For each member that PATCH can only repeat, how to change it.
+    /// PATCH cannot change these members; a body may only repeat them. The text says how a member
+    /// is changed instead.
     private static let ways = [
         "email": "the address changes by POST …/email-change",
         "status": "it changes by POST …/suspend, …/resume and …/restore, and by DELETE",
@@ -152,8 +153,8 @@ package enum UserEndpoints {
         try await call.scope.user(call.id()).map { call.sees($0.id) } ?? false
     }
 
-    /// Whether the user exists. Throws 403, before the body is checked, for another user than the
-    /// caller if the caller may change only itself.
+    /// Whether the user exists. If the caller may change only itself, throws 403 for any other
+    /// user, before the body is checked.
     @Sendable private static func mayBeEdited(_ call: Call) async throws -> Bool {
         guard try await exists(call) else { return false }
         if let own = call.bound(.renameUser), try call.id() != own {
@@ -162,8 +163,8 @@ package enum UserEndpoints {
         return true
     }
 
-    /// The user whom the path names. Throws 404 for another user than the caller if the caller may
-    /// see only itself.
+    /// The user whom the path names. If the caller may see only itself, throws 404 for any other
+    /// user.
     static func visible(_ call: Call) async throws -> UserRow {
         try await call.database.writeSignIns(of: call.tenant.id)
         guard let row = try await call.scope.user(call.id()), call.sees(row.id) else {
@@ -173,8 +174,9 @@ package enum UserEndpoints {
     }
 
     /// Throws 403 unless the caller may make the change. Members may change their own name; a role,
-    /// an external id or attributes need an operator's right. This right is also needed for private
-    /// attributes without a change, so that members cannot find out their values by trying.
+    /// an external id or attributes need an operator's right. A body with private attributes needs
+    /// this right even if it does not change them, since members could otherwise find out the
+    /// values by trying.
     private static func requireEdit(_ call: Call, _ row: UserRow, _ new: UserEdit) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
         let isOwn =
@@ -195,8 +197,9 @@ package enum UserEndpoints {
         }
     }
 
-    /// Throws 403 unless the caller is an owner or a key of the platform. With `users:write`, a
-    /// tenant's key cannot do more than the admin who issued it, and admins may not purge.
+    /// Throws 403 unless the caller is an owner or a key of the platform. A tenant's key may not
+    /// purge, not even with `users:write`: it cannot do more than the admin who issued it, and
+    /// admins may not purge.
     private static func requirePurge(_ call: Call) throws {
         let permission = Permissions.permits(
             call.principal.subject, .purgeUsers, in: try call.tenant.id)
@@ -249,8 +252,8 @@ extension UserFilter {
 }
 
 extension QueryParameter {
-    /// The query parameter that filters by attributes. It allows those that the tenant's schema
-    /// indexes.
+    /// The query parameter that filters by attributes. It allows the attributes that the tenant's
+    /// schema indexes.
     static let attributes: QueryParameter = {
         var parameter = QueryParameter(
             "attributes.<name>", .string(max: 255),
