@@ -5,7 +5,7 @@ package struct APIKey: Sendable, Equatable {
     /// The state of a key. In `grace` the key is active, and the secret from before the last
     /// rotation works too.
     package enum Status: String, Sendable, CaseIterable { case active, grace, revoked, expired }
-    /// The owner, which decides the rights that the key's scopes can name.
+    /// The owner. It decides which rights the key's scopes can give.
     package enum Owner: Sendable, Equatable {
         case platform
         case tenant(UUID)
@@ -31,7 +31,7 @@ package struct APIKey: Sendable, Equatable {
     package struct Previous: Sendable, Equatable {
         /// The previous secret. Until `until` it works in addition to the current one.
         package var secret: Secret
-        /// The end of the grace period: at this time itself the secret no longer works.
+        /// The end of the grace period, exclusive: from this time on the secret no longer works.
         package var until: Timestamp
         /// The last use of this secret after the rotation; `nil` if there was none.
         package var lastUsedAt: Timestamp?
@@ -64,7 +64,8 @@ package struct APIKey: Sendable, Equatable {
     package var previous: Previous?
     /// The key's scopes: management scopes, and scopes of the tenant's own catalogue.
     package var scopes: [String]
-    /// IP addresses and CIDR blocks from which the key may be used; if empty, from any address.
+    /// IP addresses and CIDR blocks from which the key may be used; if empty, it may be used from
+    /// any address.
     package var allowedIPs: [String]
     /// Patterns of the origins whose pages may use the key; if empty, any page may.
     package var allowedOrigins: [String]
@@ -80,9 +81,8 @@ package struct APIKey: Sendable, Equatable {
     package var revocationReason: String?
     /// When the owning user was deleted. The key counts as revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
-    /// Whether the key got its scopes before this rule existed: only a caller with all rights of an
-    /// admin may give a scope that leads to an admin's rights. Giving the scopes again sets it to
-    /// false.
+    /// True if the key got its scopes before this rule existed: only a caller with all rights of an
+    /// admin may give an admin-equivalent scope. It becomes false when the scopes are given again.
     package var isGivenBefore = false
     /// The id of the key whose rate limit counter this key shares; `nil` if it has its own.
     package var limitSharedWith: UUID?
@@ -130,7 +130,7 @@ package struct APIKey: Sendable, Equatable {
 
     package var isRevoked: Bool { revokedAt != nil || ownerDeletedAt != nil }
 
-    /// Whether at least one scope leads to the rights of an admin by design
+    /// Whether at least one of the key's scopes is equivalent to an admin's rights
     /// (`ManagementScope.isAdminEquivalent`).
     package var leads: Bool {
         scopes.contains { ManagementScope(named: $0)?.isAdminEquivalent ?? false }
@@ -210,14 +210,15 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
     case scopeMissing = "scope_missing"
     case rateLimited = "rate_limited"
 
-    /// The state of a key, its tenant and its owner, and how the request compares with the key's
-    /// scopes, address ranges and origins, which the caller has already matched.
+    /// The facts on which the verdict depends: the state of the key, its tenant and its owner, and
+    /// whether the request satisfies the key's scopes, address ranges and origins. The caller has
+    /// already compared the request with these bounds.
     package struct Facts: Sendable {
         /// Which secret was presented. Uses of the previous one are counted separately.
         package enum Secret: Sendable {
             case current
-            /// The secret from before the last rotation, with the end of its grace period; `nil` if
-            /// there is no grace period.
+            /// The secret from before the last rotation. `until` is the end of its grace period;
+            /// `nil` if there is no grace period.
             case previous(until: Timestamp?)
         }
 

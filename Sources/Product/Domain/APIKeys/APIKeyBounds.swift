@@ -16,15 +16,16 @@ package struct APIKeyBounds: Sendable, Equatable {
     package var scopes: [String]
     /// The expiry, exclusive; `nil` if the key never expires.
     package var expiresAt: Timestamp?
-    /// IP addresses and CIDR blocks from which the key may be used; if empty, from any address.
+    /// IP addresses and CIDR blocks from which the key may be used; if empty, it may be used from
+    /// any address.
     package var allowedIPs: [String]
     /// Origin patterns; if empty, any page may use the key.
     package var allowedOrigins: [String]
     /// The most uses per minute; `nil` if there is no limit.
     package var ratePerMinute: Int?
 
-    /// Creates the bounds. An empty array or nil means that there is no such bound; but without
-    /// scopes the key has no rights.
+    /// Creates the bounds. An empty array or nil means that there is no bound of this kind. Scopes
+    /// are the exception: without scopes the key has no rights.
     package init(
         scopes: [String], expiresAt: Timestamp?, allowedIPs: [String], allowedOrigins: [String],
         ratePerMinute: Int?
@@ -44,8 +45,8 @@ package struct APIKeyBounds: Sendable, Equatable {
     }
 
     /// Returns the parts in which `other` is wider than these bounds. Scopes of a tenant's
-    /// catalogue give no rights at `/v1`, so they count only with `countsCatalogue`: when the key
-    /// itself is widened.
+    /// catalogue give no rights at `/v1`, so they count only if `countsCatalogue` is true, which is
+    /// for a change of the key itself.
     package func exceeded(by other: APIKeyBounds, countsCatalogue: Bool = false) -> [Part] {
         Part.allCases.filter { part in
             switch part {
@@ -65,14 +66,14 @@ package struct APIKeyBounds: Sendable, Equatable {
         }
     }
 
-    /// Whether `other` is at most `own`; nil means without limit.
+    /// Whether `other` is at most `own`; nil means no limit.
     private static func covers<Value: Comparable>(_ own: Value?, _ other: Value?) -> Bool {
         guard let own else { return true }
         return other.map { $0 <= own } ?? false
     }
 
     /// Whether every block of `others` lies within a single block of this key. A block that only
-    /// several own blocks together cover does not count.
+    /// several of the key's blocks together cover does not count as covered.
     private func covers(ips others: [String]) -> Bool {
         if allowedIPs.isEmpty { return true }
         let own = allowedIPs.compactMap { IPRange($0) }
@@ -88,8 +89,8 @@ package struct APIKeyBounds: Sendable, Equatable {
         return !others.isEmpty
             && others.allSatisfy { other in
                 allowedOrigins.contains { own in
-                    // Equal wildcards need this comparison, since a wildcard does not match another
-                    // wildcard's text.
+                    // Equal wildcards are found by their bytes, since `matches` accepts only
+                    // origins, not another wildcard's text.
                     sameBytes(own, other)
                         || (try? Origin(configuring: own))?.matches(Array(other.utf8)) ?? false
                 }

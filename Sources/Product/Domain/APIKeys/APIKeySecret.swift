@@ -1,5 +1,5 @@
-/// The text of an API key: `gate_live_` or `gate_test_`, then base62 digits: 6 for the tenant's
-/// locator, 30 random ones, and 6 for a checksum.
+/// The text of an API key. It begins with `gate_live_` or `gate_test_`. Then follow 42 base62
+/// digits: 6 for the tenant's locator, 30 random digits, and 6 for a checksum.
 package struct APIKeySecret: Sendable, Equatable {
     /// Whether a key is for live or for test use; the raw value follows `gate_` in the key.
     package enum Environment: String, Sendable, CaseIterable { case live, test }
@@ -62,7 +62,7 @@ package struct APIKeySecret: Sendable, Equatable {
     package var last4: String { String(decoding: text.utf8.suffix(4), as: UTF8.self) }
 }
 
-/// Base62: random texts of the digits `0-9A-Za-z`, and a checksum that is written in them.
+/// Random texts in base62 (the digits `0-9A-Za-z`), and a checksum in the same digits.
 package enum Base62 {
     private static let digits = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)

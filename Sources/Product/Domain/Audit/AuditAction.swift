@@ -144,10 +144,11 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case userSuspended = "user.suspended"
     case userUpdated = "user.updated"
 
-    /// Which cached answers are discarded before the request that makes the change is answered.
+    /// The cached answers that a change makes stale. They are discarded before the request that
+    /// makes the change is answered.
     package enum Invalidation: Sendable {
-        /// No answers: the action changes nothing that is cached. Creating something also counts
-        /// here, since only active keys, users and tenants are cached.
+        /// No answers: the action changes nothing that is cached. The creation of keys and users
+        /// also counts here, since only active keys and users are cached.
         case nothing
         /// All cached answers that depend on the changed thing.
         case target

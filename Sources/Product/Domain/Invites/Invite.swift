@@ -22,9 +22,10 @@ package struct Invite: Sendable, Equatable {
     package var id: UUID
     package var tenantID: UUID
     package var email: Email
-    /// The role of the user who accepts, limited to what the inviter may still give at that time.
+    /// The role that the user gets by accepting the invite. It is then limited to what the inviter
+    /// may still give at the time of the acceptance.
     package var role: UserRole
-    /// The expiry: at this time itself the invite is no longer valid.
+    /// The expiry, exclusive: from this time on the invite is no longer valid.
     package var expiresAt: Timestamp
     /// The inviter's text in the mail; `nil` if there is none.
     package var message: String?

@@ -17,16 +17,17 @@ package struct JoinLink: Sendable, Equatable {
 
     package var id: UUID
     package var tenantID: UUID
-    /// The email domains (A-labels) whose people may use the link; if empty, every domain may.
+    /// The email domains (A-labels) whose people may use the link; if empty, people of every domain
+    /// may use it.
     package var domains: [String]
     package var maxUses: Int
     /// The number of users that the link has created.
     package var uses: Int
-    /// The expiry: at this time itself the link is no longer valid.
+    /// The expiry, exclusive: from this time on the link is no longer valid.
     package var expiresAt: Timestamp
     package var revokedAt: Timestamp?
 
-    /// Creates the link; the defaults describe a valid, unused one for every domain.
+    /// Creates the link; the defaults describe a valid, unused link for every domain.
     package init(
         id: UUID, tenantID: UUID, domains: [String] = [], maxUses: Int = defaultPlaces,
         uses: Int = 0, expiresAt: Timestamp, revokedAt: Timestamp? = nil

@@ -94,8 +94,8 @@ struct SVGTag {
 }
 
 /// Reads the tags of an SVG file one by one. It accepts the part of XML 1.0 that drawing programs
-/// write. A declaration at the start and comments are skipped. A document type, an entity, a
-/// processing instruction, CDATA and text are refused.
+/// write. Comments are skipped, and so is an XML declaration at the start. A document type, an
+/// entity, a processing instruction, CDATA and text are refused.
 struct SVGReader {
     private let bytes: [UInt8]
     private var at = 0

@@ -6,8 +6,9 @@ package enum Operator {
 
     package enum Status: String, Sendable, CaseIterable { case pending, active, suspended }
 
-    /// Whether an operator with `role` may get the role `next` (nil to be removed). False if that
-    /// would take away the last owner of the platform or tenant, which has `owners` active owners.
+    /// Returns whether an operator with the role `role` may change to the role `next`, or may be
+    /// removed if `next` is nil. False if that would leave the platform or the tenant without an
+    /// owner; `owners` is the number of its active owners.
     package static func mayLeave(_ role: Role, becoming next: Role?, owners: Int) -> Bool {
         role != .owner || next == .owner || owners > 1
     }
@@ -30,12 +31,12 @@ package enum Passkey {
     }
 }
 
-/// A method by which an operator proves, in a running session, to be present (a step-up).
+/// A method of step-up: how an operator proves their presence within a session.
 package enum StepUpMethod: String, Sendable, CaseIterable {
     case passkey, totp, password, provider
 }
 
-/// What an operator can do who has none of the methods of `StepUpMethod`.
+/// What an operator can do if no `StepUpMethod` is available to them.
 package enum StepUpRemedy: String, Sendable, CaseIterable {
     /// Set up a password or a passkey now; the session began with a sign-in link, which permits
     /// this.
@@ -56,7 +57,8 @@ package enum SignInMethod: String, Sendable, CaseIterable {
     /// A sign-in at a provider that reported that a second factor was used.
     case providerMFA = "provider_mfa"
 
-    /// Whether the method is a second factor that counts for a step-up; a recovery code does not.
+    /// Whether the method is a second factor that counts for a step-up. A recovery code does not
+    /// count.
     package var isSecondFactor: Bool {
         switch self {
         case .totp, .passkey, .providerMFA: true

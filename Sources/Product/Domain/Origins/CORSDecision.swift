@@ -3,7 +3,7 @@ package struct CORSDecision: Sendable, Equatable {
     package enum Rule: String, Sendable {
         /// The request has no `Origin`.
         case absent
-        /// The origin is one of the service's own, from which its pages come.
+        /// The origin is one of the service's own origins, which serve its pages.
         case own
         case exact
         case wildcard
@@ -78,7 +78,8 @@ package struct CORSRequest: Sendable {
     /// Whether the request has the console's session cookie.
     package var hasConsoleCookie: Bool
     /// Whether the request has a cookie of the client at this path, and no credential in a header
-    /// field. It then counts as one with credentials, even if the page did not ask for them.
+    /// field. Such a request counts as a request with credentials, even if the page did not ask for
+    /// credentials.
     package var carriesCookie: Bool
     package var profile: CORSProfile
 

@@ -1,7 +1,8 @@
 import Text
 
-/// Decides which origins may call, from the stored entries for one request and the service's own
-/// origins. It reads no database and no clock, and serves both live requests and `cors/evaluate`.
+/// Decides whether the origin of a request may call. The policy uses only the stored entries that
+/// it was created with and the service's own origins; it reads no database and no clock. It serves
+/// both live requests and `cors/evaluate`.
 package struct CORSPolicy: Sendable {
     private let own: Set<String>
     private let exact: [String: [CORSRow]]
@@ -51,8 +52,8 @@ package struct CORSPolicy: Sendable {
         if isSuspended { return refuse(request, .tenantSuspended) }
         guard let match = match(first, text, at: now) else { return refuse(request, .notListed) }
         if request.isPreflight { return preflight(request, match) }
-        // Although the page could not read the response, the request could still write. So an
-        // origin that is listed without credentials must not use the cookie that the browser adds.
+        // The page could not read the response, but the request could still write. So an origin
+        // that is listed without credentials must not use the cookie that the browser adds.
         if request.carriesCookie, !Self.mayCarryCredentials(request, match) {
             return refuse(request, .credentialsNotAllowed, rule: match.rule)
         }
@@ -149,8 +150,8 @@ package struct CORSProfile: Sendable, Equatable {
     /// The names, in lower case, of allowed request fields beyond those that every client may send.
     private let additions: [String]
     package let mayUseCookies: Bool
-    /// The names of the cookies that the client's API sets. A request with one of them counts as
-    /// one with credentials.
+    /// The names of the cookies that the client's API sets. A request with such a cookie counts as
+    /// a request with credentials.
     package let cookies: [String]
 
     private init() {
@@ -184,8 +185,8 @@ package struct CORSProfile: Sendable, Equatable {
     /// page sees the 404 that follows.
     static let allMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
-    /// How long a browser may cache a preflight, in seconds. It is short because a page does not
-    /// notice a removed origin until then.
+    /// How long a browser may cache a preflight, in seconds. It is short because the removal of an
+    /// origin has no effect on a preflight that is already cached.
     static let maxAge = 600
 
     /// The names, in lower case, of all allowed request fields. Each is listed, because `*` does
@@ -199,11 +200,11 @@ package struct CORSProfile: Sendable, Equatable {
     ]
 }
 
-/// One entry of the list of allowed origins of a tenant or of the platform.
+/// An allowed origin of a tenant or of the platform.
 package struct CORSRow: Sendable, Equatable {
     package var origin: Origin
-    /// Whether the entry permits cookies. Whether they are allowed also depends on the origin and
-    /// the profile.
+    /// Whether the entry permits cookies. They are allowed only if the origin and the profile
+    /// permit them too.
     package var credentials: Bool
     /// The expiry, exclusive; `nil` if the entry stays until it is removed.
     package var expiresAt: Timestamp?
