@@ -8,9 +8,9 @@ package enum Permission: Sendable, Equatable {
     case notFound
 }
 
-/// The object of an action: those of its properties on which rights depend.
+/// The properties of an action's object on which rights depend.
 package struct PermissionTarget: Sendable, Equatable {
-    /// The owner of the object: its user, or for an audit event the one who acted.
+    /// The owner of the object. For an audit event this is the actor.
     package var ownerID: UUID?
     /// The role to give, or the role of the affected person.
     package var role: UserRole?
@@ -24,7 +24,8 @@ package struct PermissionTarget: Sendable, Equatable {
 }
 
 package enum Permissions {
-    /// Returns whether `principal` has the right in `tenant`; nil stands for the platform.
+    /// Returns whether `principal` has the right in `tenant`; a nil `tenant` stands for the
+    /// platform.
     package static func permits(
         _ principal: Principal, _ right: Right, in tenant: UUID?,
         target: PermissionTarget = PermissionTarget()
@@ -56,7 +57,8 @@ package enum Permissions {
         return isAllowed ? .allowed : .forbidden(missing: right.rawValue)
     }
 
-    /// Returns the user to whose own objects the right is limited; `nil` if it is not limited.
+    /// Returns the principal's `selfID` if the right covers only the principal's own objects;
+    /// otherwise `nil`.
     package static func bound(_ principal: Principal, _ right: Right) -> UUID? {
         guard let column = principal.column, PermissionTable.reach(column, right) == .own else {
             return nil
@@ -75,17 +77,19 @@ package enum Permissions {
         }.map(\.rawValue)
     }
 
-    /// Returns the widest role that this principal may give to a user. It also limits whom the
-    /// principal may give more control: by a new role, address, sign-in or password, or by
-    /// restoring a deleted user. The principal must have every right of the role that changes
-    /// something, except rights over own objects. A key that is bound to addresses, origins or a
-    /// rate does not reach admin. `member` has no such right, so everyone reaches it.
+    /// Returns the widest role that this principal may give to a user. It also limits other changes
+    /// that give a user more control: the principal may give a new address, sign-in or password, or
+    /// restore a deleted user, only if the user's role is at most this role. To reach a role, the
+    /// principal must have all rights of the role that permit a change, except rights over own
+    /// objects. A key that is bound to addresses, origins or a rate does not reach `admin`. Every
+    /// principal reaches `member`, because that role has no such rights.
     package static func widestRole(_ principal: Principal, in tenant: UUID) -> UserRole {
         UserRole.allCases.last { lacking(principal, for: $0, in: tenant).isEmpty } ?? .member
     }
 
-    /// Returns the names of what the principal lacks to give this role or act on it: scopes of a
-    /// key, rights of a person, or freedom from bounds. Empty if nothing is missing.
+    /// Returns what the principal lacks in order to give this role, or to act on a user who has it:
+    /// the names of scopes or rights, and a text if the principal is a key with bounds. Empty if
+    /// nothing is missing.
     package static func lacking(
         _ principal: Principal, for role: UserRole, in tenant: UUID?
     ) -> [String] {
@@ -113,8 +117,8 @@ package enum Permissions {
         permits(principal, right, in: tenant, target: PermissionTarget(role: role)) == .allowed
     }
 
-    /// Returns the name of the scope that a key lacks for the right. If it has the scope, or is no
-    /// key, returns the name of the right.
+    /// Returns what the principal lacks for the right: the name of the scope if the principal is a
+    /// key without that scope, otherwise the name of the right.
     private static func missing(_ principal: Principal, _ right: Right) -> String {
         guard case .key(_, _, let scopes, _) = principal, let scope = right.scope,
             !scopes.contains(where: { sameBytes($0, scope.rawValue) })
@@ -131,8 +135,8 @@ package enum Permissions {
         }
     }
 
-    /// Whether `principal` may decide which sign-in leads to an account with this role. It needs
-    /// the right to link sign-ins, and every right of the role that changes something.
+    /// Whether `principal` may decide which sign-in leads to an account with this role. The
+    /// principal needs the right to link sign-ins, and all rights of the role that permit a change.
     package static func mayActFor(
         _ principal: Principal, _ role: UserRole, in tenant: UUID
     ) -> Bool {
@@ -158,10 +162,10 @@ package enum Permissions {
     ) -> Bool {
         guard permits(principal, .writeOperators, in: tenant) == .allowed else { return false }
         guard case .key(_, _, _, let limits) = principal else { return true }
-        // A key's bounds would not limit an operator whom it creates, so a bound key creates no
-        // owner and no admin.
+        // An operator whom a key creates is not limited by the key's bounds. So a bound key may not
+        // create an owner or an admin.
         if limits.isBound, role == .owner || role == .admin { return false }
-        // A key has no role, so its scopes must cover all rights of the role.
+        // A key has no role to compare, so its scopes must cover all rights of the granted role.
         return Right.allCases.allSatisfy { right in
             PermissionTable.reach(.operator(role), right) == .none
                 || (tenant != nil && right.isPlatformOnly) || right.scope == nil
@@ -169,9 +173,9 @@ package enum Permissions {
         }
     }
 
-    /// Returns the scopes that a key keeps when another user becomes its owner. It loses scopes by
-    /// which it could do more than before, and scopes for which the new owner has no right at all.
-    /// Scopes of the tenant's catalogue stay.
+    /// Returns the scopes that a key keeps when another user becomes its owner. The key loses each
+    /// scope with which it could do more than before, and each scope whose rights the new owner
+    /// lacks entirely. Scopes of the tenant's catalogue stay.
     package static func scopesKept(
         _ scopes: [String], from old: UserRole, to new: UserRole
     ) -> [String] {
@@ -214,9 +218,9 @@ package enum Permissions {
         }
     }
 
-    /// Whether `principal` may give the catalogue scope `text` to a key. A tenant's key may give
-    /// those that it has. The platform's keys have none; such a key may give them if it has all
-    /// rights of an admin of the tenant.
+    /// Whether `principal` may give the catalogue scope `text` to a key. A person may give it. A
+    /// key may give the catalogue scopes that it has. A key of the platform has no catalogue
+    /// scopes; it may give them if it has all rights of an admin of the tenant.
     private static func mayGiveOfCatalogue(
         _ principal: Principal, _ text: String, in tenant: UUID?
     ) -> Bool {

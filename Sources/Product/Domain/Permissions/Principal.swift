@@ -1,8 +1,8 @@
 import Text
 
-/// The caller of a request: only what permissions depend on.
+/// The caller of a request, reduced to the properties on which permissions depend.
 package enum Principal: Sendable, Equatable {
-    /// An operator of a tenant; of the platform if `tenant` is nil.
+    /// An operator of `tenant`, or of the platform if `tenant` is nil.
     case `operator`(id: UUID, role: Operator.Role, tenant: UUID?)
     case user(id: UUID, role: UserRole, tenant: UUID)
     case key(id: UUID, owner: KeyOwner, scopes: [String], limits: KeyLimits = KeyLimits())
@@ -12,11 +12,12 @@ package enum Principal: Sendable, Equatable {
     package enum KeyOwner: Sendable, Equatable {
         case platform
         case tenant(UUID)
-        /// A user, with the role that the user has now, not the one from when the key was made.
+        /// A user. `role` is the user's current role, not the role at the time when the key was
+        /// created.
         case user(id: UUID, role: UserRole, tenant: UUID)
     }
 
-    /// The parts of a key's bounds that limit what it may create.
+    /// The parts of a key's bounds that limit what the key may create.
     package struct KeyLimits: Sendable, Equatable {
         /// Whether the key is bound to addresses, origins or a rate.
         package var isBound: Bool

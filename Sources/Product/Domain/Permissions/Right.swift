@@ -110,8 +110,8 @@ package enum ManagementScope: String, Sendable, CaseIterable {
     case keysVerify = "keys:verify"
     case mailBounces = "mail:bounces"
 
-    /// Whether the scope leads to the rights of an admin by design, because its holder can change
-    /// by what proof people become users, or can create operators.
+    /// Whether the scope is as powerful as an admin's rights, because its holder can change what
+    /// proof people need to become users, or can create operators.
     package var isAdminEquivalent: Bool {
         switch self {
         case .providersWrite, .clientsWrite, .policyWrite, .operatorsWrite, .hooksSignup: true
@@ -119,8 +119,8 @@ package enum ManagementScope: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a key with this scope may be bound to addresses, origins or a rate. Scopes that lead
-    /// to an admin's rights exclude bounds, except that of a sign-up hook, which calls from fixed
+    /// Whether a key with this scope may be bound to addresses, origins or a rate. Admin-equivalent
+    /// scopes exclude bounds. The exception is `hooksSignup`, because hooks call from fixed
     /// addresses.
     package var mayBeBound: Bool { !isAdminEquivalent || self == .hooksSignup }
 
