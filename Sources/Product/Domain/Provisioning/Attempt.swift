@@ -2,7 +2,7 @@ import Text
 
 /// One attempt of a person to sign in or sign up, with all inputs already parsed.
 package struct Attempt: Sendable, Equatable {
-    /// What started the attempt; the rules differ by it.
+    /// What started the attempt. Some rules apply only to some triggers.
     package enum Trigger: String, Sendable, CaseIterable {
         /// A sign-in at a provider, reported by a hook, an id token or a client contract.
         case federated
@@ -15,8 +15,8 @@ package struct Attempt: Sendable, Equatable {
         /// A person set a password at the page that accepts an invite.
         case invitePage = "invite_page"
 
-        /// Whether the attempt is a native sign-up without a proved mailbox. Its success only
-        /// reserves; no user is written yet.
+        /// Whether the attempt is a native sign-up without a proved mailbox. If the rules admit the
+        /// person, only a reservation is written, and no user yet.
         package var isUnprovedNative: Bool { self == .nativeSignUp || self == .nativeAdminCreate }
     }
 
@@ -36,13 +36,14 @@ package struct Attempt: Sendable, Equatable {
     /// The address as the provider sent it. It does not count as proved by itself; see
     /// `AddressTrust`.
     package var address: Address
-    /// The provider's claim that the address is verified; `nil` if there is no such claim, which
-    /// differs from false.
+    /// The provider's claim that the address is verified; `nil` if the provider makes no such
+    /// claim, which is not the same as false.
     package var emailVerified: Bool?
-    /// Whether it is undecided which address counts: the provider verified several, the primary one
-    /// is not invited in the requested tenant, and two others are.
+    /// Whether it is undecided which of the person's addresses counts. This is so if the provider
+    /// verified several addresses, and the requested tenant has invited two or more of them, but
+    /// not the primary one.
     package var isAddressOpen = false
-    /// Why asking the provider for the address failed; only written into the trace.
+    /// Why the address could not be fetched from the provider. It is only written into the trace.
     package var addressFault: String?
     /// Google's claim `hd` (the organization's domain), as an A-label.
     package var hostedDomain: String?
@@ -72,8 +73,8 @@ package struct Attempt: Sendable, Equatable {
     package var email: Email? { if case .parsed(let email) = address { email } else { nil } }
 }
 
-/// What identifies a sign-in: provider, issuer and subject, never the email address. Compared by
-/// bytes.
+/// What identifies a sign-in: provider, issuer and subject, never the email address. Keys are
+/// compared by their bytes.
 package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
     /// The kind: `google`, `github`, `oidc`, `cognito`, `password`.
     package var provider: ProviderKind
@@ -86,8 +87,8 @@ package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
         self.subject = subject
     }
 
-    /// Whether the identity is a Cognito pool's own user, who chose the name. A user from an
-    /// upstream has an issuer with a slash.
+    /// Whether the identity belongs to a user of the Cognito pool itself, who chose the user name.
+    /// A user from an upstream has an issuer with a slash.
     package var isNativeName: Bool { provider == .cognito && !issuer.utf8.contains(0x2F) }
 
     package static func == (left: IdentityKey, right: IdentityKey) -> Bool {

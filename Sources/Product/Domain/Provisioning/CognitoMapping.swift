@@ -18,8 +18,8 @@ package enum CognitoMapping {
 
     /// The person whom an event or a token names.
     package struct Person: Sendable, Equatable {
-        /// The identity at the upstream if that is mapped; otherwise one whose issuer is the pool's
-        /// id, or begins with it.
+        /// If the upstream is mapped, the identity at the upstream. Otherwise an identity whose
+        /// issuer is the pool's id, or begins with the pool's id.
         package var identity: IdentityKey
         /// The upstream's name; `nil` for a native user.
         package var upstream: String?
@@ -31,13 +31,13 @@ package enum CognitoMapping {
         }
     }
 
-    /// The issuer for an upstream named `Google` that is not mapped: in the platform's own pools it
-    /// counts as Google.
+    /// The issuer for an upstream that is named `Google` and is not mapped. In the platform's own
+    /// pools such an upstream counts as Google.
     private static let googleIssuer = "https://accounts.google.com"
 
-    /// Returns the person that an event names. Only for a federated trigger is the user name split
-    /// at its first `_`, because clients choose native names and may imitate federated ones.
-    /// Returns nil if a part is empty.
+    /// Returns the person whom an event names. The user name is split at its first `_` only for a
+    /// federated trigger: clients choose native names, and could imitate federated names. Returns
+    /// nil if a part is empty.
     package static func person(pool: Provider, trigger: Trigger, userName: String) -> Person? {
         switch trigger {
         case .signUp, .adminCreateUser, .confirmSignUp:
@@ -53,14 +53,14 @@ package enum CognitoMapping {
         }
     }
 
-    /// Returns the identity of a pool's own user. The issuer is the pool's id, and the subject is
-    /// the user name, byte for byte.
+    /// Returns the person for a user of the pool itself. The issuer is the pool's id, and the
+    /// subject is the user name, byte for byte.
     package static func native(pool: Provider, userName: String) -> Person {
         Person(identity: IdentityKey(provider: .cognito, issuer: pool.issuer, subject: userName))
     }
 
-    /// Returns the person in one entry of an id token's `identities` (`providerName`, `userId`) or
-    /// in an event's user name. An upstream that is not mapped gets its own issuer,
+    /// Returns the person whom an entry of an id token's `identities` (`providerName`, `userId`) or
+    /// an event's user name describes. An upstream that is not mapped gets its own issuer,
     /// `<pool>/<upstream>`, so that its users are never confused with the pool's own users, who
     /// choose their names. Returns nil if `upstream` cannot be an upstream's name: AWS allows no
     /// `_` in it.
@@ -121,8 +121,8 @@ package enum CognitoMapping {
         return String(decoding: bytes[(slash + 1)...], as: UTF8.self)
     }
 
-    /// Returns the value of the claim: true for the text `true` in any ASCII case and for the JSON
-    /// boolean, false for any other value, nil if the claim is absent.
+    /// Returns the value of the claim: true for the JSON boolean `true` and for the text `true` in
+    /// any ASCII case, false for any other value, nil if the claim is absent.
     package static func emailVerified(_ claim: Claim) -> Bool? {
         switch claim {
         case .absent: nil

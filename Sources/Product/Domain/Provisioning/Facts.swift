@@ -15,14 +15,15 @@ package struct Facts: Sendable {
     package var formerHolders: [KnownIdentity] = []
     /// Names of the pool's upstreams that occurred in events, in addition to the configured ones.
     package var shownUpstreams: [String] = []
-    /// The invite of the attempt's token or of the reservation, whatever its status.
+    /// The invite that the attempt's token or the reservation names, whatever the invite's status.
     package var invite: InviteFacts?
-    /// The join link of the attempt's token or of the reservation, whatever its status.
+    /// The join link that the attempt's token or the reservation names, whatever the link's status.
     package var joinLink: JoinLinkFacts?
-    /// The link grant of the attempt's token, even if used or expired; `nil` if there is none.
-    package var linkGrant: LinkGrant?
-    /// The stored native sign-up of this user name whose address is not proved yet; `nil` if there
+    /// The link grant that the attempt's token names, even if it is used or expired; `nil` if there
     /// is none.
+    package var linkGrant: LinkGrant?
+    /// The stored native sign-up under this user name, as long as its address is not proved; `nil`
+    /// if there is none.
     package var reservation: Reservation?
     /// The tenants that were offered to this person as a choice and are still open.
     package var pendingChoices: [UUID] = []
@@ -48,10 +49,10 @@ package struct UserFacts: Sendable, Equatable {
     package var hasProvedCredential: Bool
     /// Whether the user has a password, identity or session without a proof of the address.
     package var hasUnprovedCredential: Bool
-    /// Whether the row's address is proved. It is not after an operator linked a sign-in by hand,
-    /// nor after an invite was accepted by a link that was shown instead of mailed.
+    /// Whether the user's address is proved. A sign-in that an operator linked by hand does not
+    /// prove it. Nor does an invite whose link was shown instead of mailed.
     package var isAddressProved: Bool
-    /// When the user was deleted; `nil` if they are not.
+    /// When the user was deleted; `nil` if the user is not deleted.
     package var deletedAt: Timestamp?
     /// Whether the user was found by an earlier address, which may now belong to another person.
     package var isByFormerAddress = false
@@ -76,7 +77,7 @@ package struct UserFacts: Sendable, Equatable {
         self.isDeclined = isDeclined
     }
 
-    /// Whether it is a pending user that only an operator's approval activates.
+    /// Whether this is a pending user who waits for an operator's approval.
     package var awaitsApproval: Bool { status == .pending && source == .approval }
 }
 
@@ -161,7 +162,7 @@ package struct LinkGrant: Sendable, Equatable {
     package var userID: UUID
     /// The expiry, `lifetime` seconds after the operator granted it.
     package var expiresAt: Timestamp
-    /// When the grant was used, which is possible once; `nil` if it was not.
+    /// When the grant was used; `nil` if it was not. A grant can be used once.
     package var usedAt: Timestamp?
 
     package init(id: UUID, userID: UUID, expiresAt: Timestamp, usedAt: Timestamp? = nil) {
@@ -171,7 +172,8 @@ package struct LinkGrant: Sendable, Equatable {
         self.usedAt = usedAt
     }
 
-    /// Whether this user can use the grant now: it is the user's, not expired and not used.
+    /// Whether this user can use the grant now: it belongs to the user, and is neither expired nor
+    /// used.
     package func opens(_ user: UUID, at now: Timestamp) -> Bool {
         userID == user && usedAt == nil && now < expiresAt
     }
@@ -232,7 +234,7 @@ package struct AskedTenant: Sendable, Equatable {
     }
 }
 
-/// A tenant, with what it has about the attempt's address.
+/// A tenant, with the rows that it has for the attempt's address.
 package struct TenantFacts: Sendable {
     package var id: UUID
     /// The tenant's status; a suspended or deleted tenant refuses everyone.
@@ -241,21 +243,20 @@ package struct TenantFacts: Sendable {
     package var policy: TenantPolicy
     /// The user with this address who is not deleted; `nil` if there is none.
     package var user: UserFacts?
-    /// The newest invite to this address that is neither accepted nor revoked, whether expired or
-    /// not.
+    /// The newest invite to this address that is neither accepted nor revoked; it may be expired.
     package var invite: InviteFacts?
     package var deleted: UserFacts?
     /// The verified domain that covers the address.
     package var domain: TenantDomain?
     /// Whether as many people as allowed already wait for approval.
     package var isWaitingRoomFull = false
-    /// When an operator unlinked the attempt's identity in this tenant, which locks it out; `nil`
-    /// if it is not locked out.
+    /// When an operator unlinked the attempt's identity in this tenant, which locks the identity
+    /// out; `nil` if the identity is not locked out.
     package var barredSince: Timestamp?
-    /// The newest invite to this address, if it is expired or revoked. Like the next two domains it
-    /// only explains a refusal; no rule reads it.
+    /// The newest invite to this address, if it is expired or revoked. Like the two domains below,
+    /// it only explains a refusal; no rule reads it.
     package var lapsedInvite: InviteFacts?
-    /// A claim of the tenant on the address's domain that is not proved yet.
+    /// The tenant's claim on the address's domain, if the claim is not proved yet.
     package var unprovedDomain: TenantDomain?
     /// A verified domain of which the address's domain is a subdomain, but whose claim does not
     /// include subdomains.

@@ -29,8 +29,9 @@ extension Provisioning {
     /// The most times that the rules run to find changes for one attempt.
     package static let nearestYesRuns = 12
 
-    /// Returns changes that would admit the attempt, each by itself, the smallest first. `facts`
-    /// are those that the reader may know, including facts that did not help.
+    /// Returns changes that would admit the attempt, the smallest first. Each change is enough by
+    /// itself. `facts` are the facts that the reader of the answer may know, including those that
+    /// did not help.
     package static func wouldAdmit(
         _ attempt: Attempt, facts: Facts, refused: Reason, now: Timestamp
     ) -> [NearestYes] {
@@ -55,7 +56,7 @@ extension Provisioning {
     }
 
     /// Removes a join link that is no longer valid, since no change makes it valid again. The rules
-    /// then run as if the person had requested the link's tenant without it.
+    /// then run as if the person had requested the link's tenant without a link.
     private static func dropDeadLink(
         _ attempt: inout Attempt, _ facts: inout Facts, _ now: Timestamp
     ) {
@@ -69,7 +70,8 @@ extension Provisioning {
         facts.joinLink = nil
     }
 
-    /// A change to try: what is reported if it admits, and how it alters the facts.
+    /// A change to try: the answer to report if the change admits the person, and how the change
+    /// alters the facts.
     private struct Edit {
         var answer: NearestYes
         var apply: (inout Facts) -> Void
@@ -173,8 +175,8 @@ extension Provisioning {
         }
     }
 
-    /// Adds a valid invite to the facts, as if sent now. If the attempt has a token, it counts as
-    /// the token of this invite.
+    /// Adds a valid invite to the facts, as if it were sent now. If the attempt's token is for an
+    /// invite of this tenant, it counts as the token of the added invite.
     private static func invite(
         _ tenant: TenantFacts, _ email: Email, _ now: Timestamp, _ facts: inout Facts
     ) {

@@ -17,12 +17,12 @@ package struct Provider: Sendable, Equatable {
     package struct Upstream: Sendable, Equatable {
         /// The upstream's name as AWS's events write it; compared without ASCII case.
         package var name: String
-        /// The kind of provider that it is; `nil` if that is not configured (not mapped), and its
-        /// identities then belong to the pool.
+        /// The upstream's kind of provider; `nil` if it is not configured (the upstream is not
+        /// mapped). The upstream's identities then belong to the pool.
         package var kind: ProviderKind?
         /// The issuer of its identities, used instead of the pool's; set if `kind` is set.
         package var issuer: String?
-        /// The trust in its addresses; `nil` to use the pool's.
+        /// The trust in the upstream's addresses; `nil` to use the pool's trust.
         package var emailTrust: EmailTrust?
         /// The domains (A-labels) for which the trust `authoritative` of the upstream counts.
         package var domains: [String]
@@ -48,7 +48,7 @@ package struct Provider: Sendable, Equatable {
     package var name: String
     /// The issuer; for a Cognito pool it is the pool's id.
     package var issuer: String
-    /// The trust in its addresses; `nil` for the default of the kind.
+    /// The trust in the provider's addresses; `nil` for the default of the kind.
     package var emailTrust: EmailTrust?
     /// The domains (A-labels) for which the trust `authoritative` counts.
     package var domains: [String]
@@ -63,8 +63,8 @@ package struct Provider: Sendable, Equatable {
     /// (`admin_create: allow`).
     package var allowsAdminCreate: Bool
 
-    /// Creates the provider; the defaults describe one of the platform with the default trust of
-    /// its kind.
+    /// Creates the provider; the defaults describe a provider of the platform with the default
+    /// trust of its kind.
     package init(
         id: UUID, tenantID: UUID? = nil, kind: ProviderKind, name: String, issuer: String,
         emailTrust: EmailTrust? = nil, domains: [String] = [], upstreams: [Upstream] = [],
@@ -90,7 +90,7 @@ package struct Provider: Sendable, Equatable {
     }
 
     /// Returns the upstream with this name; `nil` if it is not configured. ASCII case is ignored,
-    /// since events of one pool differ in it.
+    /// since the events of one pool spell the name in different cases.
     package func upstream(named name: String) -> Upstream? {
         upstreams.first { sameBytesIgnoringASCIICase($0.name, name) }
     }
@@ -99,12 +99,13 @@ package struct Provider: Sendable, Equatable {
 /// How far the attempt's address is proved, and by what.
 package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
     case none
-    /// By a provider's claim or an invite's token, which is enough for rules 3–8 and 10.
+    /// A provider's claim or an invite's token proves the address, which is enough for rules 3–8
+    /// and 10.
     case claim
     /// The mailbox was proved to this service or to the pool itself, which is enough for rule 9
     /// too.
     case proved
-    /// By an issuer that owns the address's domain, which `auto_link` requires.
+    /// An issuer that owns the address's domain proves the address, which `auto_link` requires.
     case authoritative
 
     /// Whether `left` is weaker. The order is none, claim, proved, authoritative.
@@ -151,8 +152,8 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// Returns the configured trust: the upstream's, or else the pool's; `nil` for the default of
-    /// the kind.
+    /// Returns the configured trust with its domains: the upstream's, or else the provider's. `nil`
+    /// stands for the default of the provider's kind.
     private static func trust(
         _ provider: Provider, upstream name: String?
     ) -> (EmailTrust, [String])? {

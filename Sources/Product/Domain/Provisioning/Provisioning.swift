@@ -1,7 +1,7 @@
 import Text
 
-/// Decides from facts alone who a person is and which tenant they enter. Real runs and dry runs use
-/// this one function; a dry run only does not write the effects.
+/// Decides from facts alone who a person is and which tenant they enter. Real runs and dry runs
+/// both use `decide`, but a dry run does not write the effects.
 package enum Provisioning {
     /// Seconds for which a deleted user, or a declined person, blocks the address.
     package static let deletedFor: Int64 = 30 * 86_400
@@ -47,8 +47,8 @@ struct Evaluation {
     var invite: InviteFacts?
     /// The valid join link that rules 4 and 10 use.
     var joinLink: JoinLinkFacts?
-    /// Whether the invite's token is used by an address other than the invited one, which the
-    /// policy allows.
+    /// Whether the invite's token was sent with an address other than the invited one, and the
+    /// policy allows this.
     var otherAddress = false
     var addressTrust: AddressTrust = .none
     /// The rule that refused; `nil` if none did.
@@ -60,7 +60,8 @@ struct Evaluation {
         guard let provider = facts.provider else {
             return refuse(.provider, .providerUnknown, attempt.identity.provider.rawValue)
         }
-        // If an upstream is mapped, the identity has the kind of the mapping, not the pool's.
+        // If an upstream is mapped, the identity's provider is the kind from the mapping, not
+        // `cognito`.
         if provider.strictUpstreams, let name = attempt.upstream,
             provider.upstream(named: name) == nil, attempt.identity.provider == .cognito
         {
@@ -151,7 +152,7 @@ struct Evaluation {
     }
 }
 
-/// A step of provisioning, in the order in which the steps run. Traces and the tables of
+/// The steps of provisioning, in the order in which they run. Traces and the tables of
 /// `deploy/docs/decisions.md` refer to the rules by number.
 package enum Rule: String, Sendable, CaseIterable {
     /// The rate limit of attempts, which is checked before any rule.
@@ -181,9 +182,9 @@ package enum Rule: String, Sendable, CaseIterable {
 }
 
 extension Provisioning {
-    /// Whether this person may decline the tenant. The address must be proved, and the tenant must
-    /// have a valid invite, a pending row or a domain for it, or have been offered as a choice. The
-    /// person must not be an active user there, and must not have declined it before.
+    /// Whether this person may decline the tenant. The address must be proved. The tenant must have
+    /// a valid invite, a pending row or a domain for the address, or it must have been offered as a
+    /// choice. The person must not be an active user there, and must not have declined it before.
     package static func mayDecline(
         _ tenant: UUID, attempt: Attempt, facts: Facts, now: Timestamp
     ) -> Bool {
@@ -203,8 +204,8 @@ extension Provisioning {
     }
 
     /// Returns the verdict after a person declined one choice: the person's existing users, or the
-    /// remaining choices. It has no effects; a tenant that the rules would admit to is offered as a
-    /// choice.
+    /// remaining choices. It has no effects: if the rules would now admit the person to a tenant,
+    /// that tenant is only offered as a choice.
     package static func rest(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
         var verdict = decide(attempt: attempt, facts: facts, now: now)
         verdict.effects = []
@@ -216,8 +217,8 @@ extension Provisioning {
             rest.trace = verdict.trace
             return rest
         case .refused:
-            // Any other refusal stays, also one whose real reason is hidden: a stranger gets the
-            // same text for every refusal.
+            // Any other refusal stays. So does a refusal whose real reason is hidden, because a
+            // stranger must get the same text for every refusal.
             guard verdict.reason == .noTenant, verdict.publicReason == nil else { return verdict }
             var rest = Verdict(.deferred)
             rest.trace = verdict.trace

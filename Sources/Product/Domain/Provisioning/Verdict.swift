@@ -99,8 +99,8 @@ package struct Verdict: Sendable, Equatable {
     /// The reason that is shown instead of `reason` to the person who signs in; `nil` if `reason`
     /// is shown.
     package var publicReason: Reason?
-    /// The id of the former identity of a native user name that the pool has given to another
-    /// person; set only if the rules refuse because of that.
+    /// The id of the identity that had a native user name before the pool gave the name to another
+    /// person. It is set only if the rules refuse for this reason.
     package var nameGivenAnew: UUID?
 
     /// Creates a verdict without tenant, effects and trace; the evaluation fills them in.
@@ -109,14 +109,14 @@ package struct Verdict: Sendable, Equatable {
         self.reason = reason
     }
 
-    /// Whether the verdict is a success. Reserved and deferred are not: the person cannot sign in
-    /// yet.
+    /// Whether the verdict is a success. `reserved` and `deferred` are not successes, because the
+    /// person cannot sign in yet.
     package var isSuccess: Bool {
         outcome == .created || outcome == .linked || outcome == .existing
     }
 
-    /// Whether the verdict counts against the limits of failed attempts. Only a refusal does,
-    /// except one that says that the person waits for approval.
+    /// Whether the verdict counts against the limits of failed attempts. Only refusals count, but
+    /// not the refusal of a person who waits for approval.
     package var isFailure: Bool { outcome == .refused && reason != .approvalPending }
 
     /// Whether the person may be signed in to one tenant now.

@@ -1,6 +1,6 @@
 extension Evaluation {
-    /// Rule 8: the address belongs to an active user with another identity. Adding this sign-in
-    /// requires proof of both.
+    /// Rule 8: the address belongs to an active user with another identity. This sign-in is added
+    /// to the user only if `mayTakeAnother` permits it.
     mutating func activeUser(_ tenant: TenantFacts) -> Verdict? {
         guard let user = tenant.user, user.status == .active else {
             note(.activeUser, "no active user", "")
@@ -26,9 +26,9 @@ extension Evaluation {
         return refuse(.activeUser, .identityLinkRequired, "\(user.id)", user: user.id, about: about)
     }
 
-    /// Whether this sign-in may be added to the account: with a link grant, or if the issuer owns
-    /// the address. The second is not enough if the account's address was never proved or is a
-    /// former one, because its user may be another person.
+    /// Whether this sign-in may be added to the account. A link grant permits it. So does the
+    /// policy's `auto_link` if the issuer owns the address's domain, unless the account's address
+    /// was never proved or is a former address: the account may then belong to another person.
     func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
         return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative

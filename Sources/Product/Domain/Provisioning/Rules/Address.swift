@@ -16,7 +16,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Returns the trust in the address from the provider's assertion or from an invite's token.
+    /// Returns how far the provider's assertion or an invite's token proves the address.
     func computeAddressTrust(_ provider: Provider) -> AddressTrust {
         guard let email = attempt.email else { return .none }
         let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
@@ -26,15 +26,14 @@ extension Evaluation {
         else {
             return word
         }
-        // At the page that accepts an invite, its token counts together with the new password, for
-        // this invite only, however the link was delivered. Elsewhere only a mailed token proves
-        // the mailbox.
+        // On the page that accepts an invite, the token counts however the link was delivered, but
+        // for this invite only. Elsewhere only a mailed token proves the mailbox.
         let proves = invite.delivery == .mail || attempt.trigger == .invitePage
         return proves ? max(word, .claim) : word
     }
 
-    /// Rule 5: the address must be proved. A native sign-up is decided as if it were already
-    /// proved.
+    /// Rule 5: the address must be proved. A native sign-up is decided as if its address were
+    /// already proved.
     mutating func trustInAddress() -> Verdict? {
         if attempt.trigger.isUnprovedNative {
             addressTrust = .proved

@@ -22,8 +22,8 @@ extension Evaluation {
 
 extension Evaluation {
     /// Refuses an address on the tenant's block list. It runs after rule 8, so it affects only
-    /// people whom rules 9 and 10 would admit. An invite, an operator's row or an existing user
-    /// takes precedence over the list.
+    /// people whom rules 9 and 10 would admit. An invite takes precedence over the list, and so do
+    /// active users and users whom an operator or an import created.
     mutating func blockedAddress(_ tenant: TenantFacts) -> Verdict? {
         guard let block = block(in: tenant) else { return nil }
         return refuse(.blockList, .emailBlocked, block.rawValue, about: [.tenant(tenant.id)])

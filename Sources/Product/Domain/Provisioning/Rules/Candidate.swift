@@ -1,4 +1,5 @@
-/// What a tenant has about the person of the attempt; the first case that applies counts.
+/// What a tenant knows about the person of the attempt. If several cases apply, the first one
+/// counts.
 enum Knowledge: Equatable {
     case suspendedUser(UserFacts)
     case liveInvite
@@ -59,7 +60,8 @@ struct Candidate {
     enum Standing {
         /// The tenant admits the person, or lets them wait for approval.
         case admits
-        /// The person has an account there with another sign-in, to which they may link this one.
+        /// The tenant has an account for the person's address, but with another sign-in. The person
+        /// may link this sign-in to that account.
         case linkable
         /// The tenant refuses, whatever the person does.
         case refuses

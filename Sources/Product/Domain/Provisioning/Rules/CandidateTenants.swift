@@ -24,8 +24,8 @@ extension Evaluation {
         return settle(on: counted[0])
     }
 
-    /// Returns every tenant that rule 4 considers for this person, with what it has about them,
-    /// ordered by id.
+    /// Returns every tenant that rule 4 considers for this person, with what the tenant knows about
+    /// the person. The tenants are ordered by id.
     private func candidates() -> [Candidate] {
         let pool = asked.map { [$0] } ?? facts.tenants.values.filter { $0.status == .active }
         return pool.compactMap { tenant in
@@ -84,8 +84,8 @@ extension Evaluation {
             case (.pending, .operator), (.pending, .import): return .pendingRow(user)
             case (.active, _): return .activeUser(user)
             case (.pending, .approval): return .awaitsApproval(user)
-            // A pending user from an invite counts only with that invite. One from a sign-up
-            // without a proved address does not count.
+            // A pending user from an invite counts only with that invite. A pending user from a
+            // sign-up without a proved address does not count.
             case (.pending, _), (.suspended, _), (.deleted, _): break
             }
         }
@@ -156,8 +156,8 @@ extension Evaluation {
         tenant.user.map { mayTakeAnother($0, in: tenant) } ?? false ? .admits : .linkable
     }
 
-    /// Returns the other tenants with valid invites or users for this person, to be offered as
-    /// choices. A tenant that was offered once stays a choice.
+    /// Returns the other tenants that have a valid invite or a pending user for this person, to be
+    /// offered as choices. A tenant that was offered before stays a choice.
     func openElsewhere(than here: UUID?) -> [UUID] {
         guard addressTrust > .none, asked == nil else { return [] }
         let found = facts.tenants.values.filter { tenant in
@@ -172,8 +172,8 @@ extension Evaluation {
         return found.map(\.id).sorted()
     }
 
-    /// Returns the tenants without those that the person declined; if all were declined, all of
-    /// them.
+    /// Returns the tenants without those that the person declined. If the person declined all of
+    /// them, returns all.
     private func offered(_ tenants: [UUID]) -> [UUID] {
         let left = tenants.filter { id in facts.tenants[id].map { !isDeclined($0) } ?? true }
         return left.isEmpty ? tenants : left

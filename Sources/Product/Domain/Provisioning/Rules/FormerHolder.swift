@@ -1,8 +1,9 @@
 import Text
 
 extension Verdict {
-    /// Returns the refusal for a confirmation whose `sub` differs from the stored one. It changes
-    /// nothing. `identity` is the identity that has the user name so far, if any.
+    /// Returns the refusal for a confirmation whose `sub` differs from the stored one. The refusal
+    /// has no effects. `identity` is the identity that had the user name until now, if there is
+    /// one.
     package static func anotherSub(in tenant: UUID?, of identity: UUID?) -> Verdict {
         var verdict = Verdict(.refused, reason: .identityConflict)
         verdict.tenantID = tenant
@@ -43,8 +44,8 @@ extension Evaluation {
         return isInvited ? nil : refuseNewcomer(.knownIdentity, former)
     }
 
-    /// Refuses the new person of `formerHolder` without a valid invite, once rule 4 has found the
-    /// tenants.
+    /// Refuses the new holder of a user name (see `formerHolder`) if rule 4 found no valid invite
+    /// for them.
     mutating func formerHolderUninvited() -> Verdict? {
         guard let former = facts.formerHolders.first, knowledge != .liveInvite else { return nil }
         return refuseNewcomer(.candidateTenant, former)

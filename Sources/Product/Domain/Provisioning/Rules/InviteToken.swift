@@ -1,6 +1,6 @@
 extension Evaluation {
-    /// Rule 3: checks the invite's token of the attempt. An invalid token refuses, and no other
-    /// rule runs.
+    /// Rule 3: checks the invite token of the attempt. If the token is not valid, the attempt is
+    /// refused and no other rule runs.
     mutating func inviteToken() -> Verdict? {
         guard carriesInvite else {
             note(.inviteToken, "no token", "")
@@ -62,7 +62,8 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 3 for the token of a join link. An invalid token refuses, and no other rule runs.
+    /// Rule 3 for the token of a join link. If the token is not valid, the attempt is refused and
+    /// no other rule runs.
     mutating func joinToken() -> Verdict? {
         guard carriesJoin else { return nil }
         guard let found = facts.joinLink else { return refuse(.inviteToken, .joinUnknown, "") }

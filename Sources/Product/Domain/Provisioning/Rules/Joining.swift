@@ -3,8 +3,8 @@ import Text
 extension Evaluation {
     /// Rule 9: the tenant has verified the address's domain. The mode of the domain, or else the
     /// policy, decides who is admitted. The address counts only if its mailbox was proved, or if an
-    /// issuer that is authoritative for the domain asserts it: an account elsewhere may outlive its
-    /// mailbox.
+    /// issuer that is authoritative for the domain asserts it. The assertion of any other provider
+    /// is not enough, because an account there may outlive the mailbox.
     mutating func verifiedDomain(_ tenant: TenantFacts) -> Verdict? {
         guard let email = attempt.email, let domain = tenant.domain, domain.covers(email.domain)
         else {
@@ -51,8 +51,9 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 10 for a person who has a valid join link and whom no earlier rule knows. It admits
-    /// like a tenant that is open to all, but always with the role of a member.
+    /// Rule 10 for a person who has a valid join link and is not known to the tenant otherwise. The
+    /// link admits the person as a tenant that is open to all does, but always with the role of a
+    /// member.
     mutating func joined(_ tenant: TenantFacts) -> Verdict? {
         guard let link = joinLink?.link, case .joinLink = knowledge else { return nil }
         if let detail = refusalOfJoining(tenant) {
@@ -63,7 +64,8 @@ extension Evaluation {
             also: [.useJoinLink(link: link.id)])
     }
 
-    /// Returns why the tenant's policy or the link does not admit this address; `nil` if they do.
+    /// Returns why the tenant's policy or the link does not admit this address; `nil` if both admit
+    /// it.
     func refusalOfJoining(_ tenant: TenantFacts) -> String? {
         if tenant.policy.signUp == .closed { return "the tenant is closed" }
         guard let email = attempt.email, let link = joinLink?.link else { return "no address" }
@@ -89,7 +91,7 @@ extension Evaluation {
                 .openTenant, .notInvited, "outside the allowed domains", about: [.tenant(tenant.id)]
             )
         }
-        // In an open tenant too, people of a domain whose mode is `ask` wait for approval.
+        // Even in an open tenant, people of a domain whose mode is `ask` wait for approval.
         let asks = tenant.domain.map { $0.covers(email.domain) && $0.mode == .ask } ?? false
         guard policy.signUp == .open, !asks else {
             return waiting(.openTenant, tenant, role: policy.givenRole)

@@ -2,8 +2,8 @@ import Text
 
 extension Evaluation {
     /// Rule 1: a user already has this identity; no email is required. `only` is the tenant that
-    /// was requested or that rule 4 found. Without it, identities that only a tenant asserts do not
-    /// count: any tenant could claim the identities of other tenants' people.
+    /// was requested or that rule 4 found. Without `only`, identities that only a tenant asserts do
+    /// not count, because any tenant could claim the identities of other tenants' people.
     mutating func knownIdentity(in only: TenantFacts?) -> Verdict? {
         // At the page that accepts an invite, a person sets a password but does not sign in.
         guard attempt.trigger != .invitePage else {
@@ -65,9 +65,9 @@ extension Evaluation {
         return verdict
     }
 
-    /// Whether the row is a pending user whose sign-in an operator linked by hand, and who is
-    /// activated by this sign-in, whatever its address. A user from an invite counts only with that
-    /// invite.
+    /// Whether the row is a pending user whose sign-in an operator linked by hand. This sign-in
+    /// then activates the user, whatever its address. A user from an invite counts only while that
+    /// invite is valid.
     func waitsByHand(_ row: KnownIdentity) -> Bool {
         guard row.isLinkedManually, row.user.status == .pending,
             asked != nil || !row.isAssertedByTenant
@@ -99,7 +99,7 @@ extension Evaluation {
         return verdict
     }
 
-    /// Returns why the users of this identity cannot sign in; `nil` if none of them refuses.
+    /// Returns why the users of this identity cannot sign in; `nil` if there is no such reason.
     private func refusal(of rows: [KnownIdentity]) -> HeldRefusal? {
         func held(_ reason: Reason, _ row: KnownIdentity) -> HeldRefusal {
             let isTenants = reason == .tenantSuspended
@@ -123,8 +123,8 @@ extension Evaluation {
             .map { held(.approvalPending, $0) }
     }
 
-    /// Whether a valid invite replaces the approval for which the user waits. Rule 6 applies it
-    /// once the address is proved.
+    /// Whether a valid invite replaces the approval for which the user waits. Rule 6 accepts that
+    /// invite after the address is proved.
     func isApprovedByInvite(_ row: KnownIdentity) -> Bool {
         guard let email = attempt.email, let invite = row.invite?.invite else { return false }
         return invite.isLive(at: now) && invite.email == email

@@ -15,7 +15,7 @@ extension Evaluation {
                 .liveInvite, .notInvited, "outside the allowed domains", invite: id,
                 about: [.invite(found.invite)])
         }
-        // Only rule 8 adds a second sign-in to an active user, whether invited or not.
+        // Only rule 8 adds a second sign-in to an active user, even if the user has an invite.
         if let user = tenant.user, user.status == .active {
             note(
                 .liveInvite, "the user is active", "\(user.id)",

@@ -14,7 +14,7 @@ extension Evaluation {
         let wipes = row.hasUnprovedCredential && row.status != .active
         if wipes { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
         if let change { effects.append(change) }
-        // The identity stays linked if it was proved for this user.
+        // The wipe unlinks the user's identities, except those that an operator linked by hand.
         let isLinked = mine.map { !wipes || $0.isLinkedManually } ?? false
         if !isLinked { effects.append(.linkIdentity(user: row.id)) }
         return succeed(
@@ -23,8 +23,8 @@ extension Evaluation {
             effects: effects + also)
     }
 
-    /// Returns a success that creates a user with this address. A user that no rule leads to is
-    /// removed, or taken over instead.
+    /// Returns a success that creates a user with this address. If the tenant has a user with this
+    /// address to whom no rule leads, that user is removed or taken over.
     mutating func create(
         _ rule: Rule, _ tenant: TenantFacts, role: UserRole, source: User.Source,
         status: User.Status, invite: UUID? = nil, also: [Effect] = []
