@@ -53,8 +53,8 @@ package struct InactivityRule: Sendable, Equatable {
     package var leastDays: Int? { warnDays ?? suspendDays }
 
     /// Returns the step that is due for the user at this time; `nil` if none is. `since` is when
-    /// the rule came into force; nil if it always was. `mails` says whether the server can mail a
-    /// warning.
+    /// the rule came into force; nil if it was always in force. `mails` says whether the server can
+    /// mail a warning.
     package func step(
         for user: InactivityFacts, since: Timestamp?, at now: Timestamp, mails: Bool
     ) -> Step? {
@@ -80,7 +80,7 @@ package struct InactivityRule: Sendable, Equatable {
         Step.allCases.last { isPast(self[$0], after: activeAt, at: now) }
     }
 
-    /// Returns when a user who is warned now is suspended at the earliest; `nil` if the rule
+    /// Returns the earliest time at which a user who is warned now is suspended; `nil` if the rule
     /// suspends no one.
     package func suspension(
         of user: InactivityFacts, since: Timestamp?, warnedAt now: Timestamp
@@ -104,10 +104,10 @@ package struct InactivityRule: Sendable, Equatable {
     }
 }
 
-/// What the rule reads about a user: one who is active, or one whom it has suspended.
+/// What the rule reads about a user who is active, or whom the rule has suspended.
 package struct InactivityFacts: Sendable, Equatable {
-    /// When the user was last active: the latest of creation, sign-in, use of a session or of an
-    /// own key, and the end of a suspension.
+    /// When the user was last active: the latest of the user's creation, last sign-in, last use of
+    /// a session or of a key that the user owns, and the end of the last suspension.
     package var activeAt: Timestamp
     /// When the user was last warned; `nil` if never.
     package var warnedAt: Timestamp?

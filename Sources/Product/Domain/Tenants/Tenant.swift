@@ -9,7 +9,7 @@ package enum Tenant {
 /// Whether a user may act, judged by the status of the tenant and of the user.
 package enum Standing: Sendable {
     case active, tenantSuspended, userSuspended
-    /// May not act: the tenant is deleted, or the user is pending or deleted.
+    /// The user may not act: the tenant is deleted, or the user is pending or deleted.
     case ended
 
     package init(tenant: Tenant.Status, user: User.Status) {
@@ -53,7 +53,7 @@ package struct Appearance: Sendable, Equatable {
         return (luminance + 0.05) * (luminance + 0.05) > 0.05 * 1.05 ? "#000000" : "#ffffff"
     }
 
-    /// Whether the text is `#` followed by six hexadecimal digits in lower case.
+    /// Whether the text is `#` followed by six hexadecimal digits, in upper or lower case.
     package static func isAccent(_ text: String) -> Bool {
         text.utf8.count == 7 && text.hasPrefix("#")
             && text.utf8.dropFirst().allSatisfy {

@@ -6,8 +6,8 @@ package struct TenantDomain: Sendable, Equatable {
     package enum Status: String, Sendable, CaseIterable { case pending, verified }
     /// How the claim was proved: a TXT record, or an operator's decision.
     package enum Method: String, Sendable, CaseIterable { case dns, `operator` }
-    /// How people of the domain are admitted if this differs from the policy's `sign_up`; raw
-    /// values are those of the wire format.
+    /// How people of the domain are admitted; a mode replaces the policy's `sign_up`. Raw values
+    /// are those of the wire format.
     package enum Mode: String, Sendable, CaseIterable {
         case join, ask
         case inviteOnly = "invite_only"
@@ -25,7 +25,7 @@ package struct TenantDomain: Sendable, Equatable {
     package var display: String
     /// Whether the claim is proved; only a verified domain covers addresses.
     package var status: Status
-    /// The method of the proof; `dns` until proved.
+    /// The method of the proof; `dns` while the claim is not proved.
     package var method: Method
     /// Whether addresses at subdomains are covered too.
     package var includeSubdomains: Bool
@@ -36,7 +36,7 @@ package struct TenantDomain: Sendable, Equatable {
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
 
-    /// Creates the claim; the defaults fit one that is to be proved by DNS.
+    /// Creates the claim; the defaults describe a claim that is to be proved by DNS.
     package init(
         id: UUID, tenantID: UUID, domain: String, display: String, status: Status,
         method: Method = .dns, includeSubdomains: Bool = false, mode: Mode? = nil,

@@ -28,8 +28,8 @@ package struct TenantPolicy: Sendable, Equatable {
     package var allowedDomains: [String] = []
     /// Whether addresses outside `allowedDomains` may be invited.
     package var externalInvites = true
-    /// Whether only the invited address may use an invite's token. If false, another address may,
-    /// and that is audited.
+    /// Whether only the invited address may use an invite's token. If false, a person with another
+    /// address may use it, and this is audited.
     package var inviteEmailMustMatch = true
     package var autoLink: AutoLink = .off
     /// The minimum length of a password in Unicode scalars, at least `passwordFloor`.
@@ -38,9 +38,10 @@ package struct TenantPolicy: Sendable, Equatable {
     package var passwordBlocklist = true
     /// Whether new people at well-known domains of short-lived mailboxes are refused.
     package var blockDisposable = false
-    /// Domains (A-labels) at which, including their subdomains, new people are refused.
+    /// Domains (A-labels). New people with an address at one of them, or at a subdomain, are
+    /// refused.
     package var blockedDomains: [String] = []
-    /// Addresses (as email keys) at which new people are refused.
+    /// Addresses, as email keys. New people with one of them are refused.
     package var blockedEmails: [String] = []
     /// The most invites that may be pending at a time.
     package var invitesPendingMax = 10_000
@@ -60,7 +61,7 @@ package struct TenantPolicy: Sendable, Equatable {
         allowedDomains.isEmpty || allowedDomains.contains { sameBytes($0, domain) }
     }
 
-    /// The default role as rules give it; never admin.
+    /// The default role that the rules give; never admin.
     package var givenRole: UserRole { min(defaultRole, .manager) }
 
     /// Returns the role of a user who is admitted by this domain; never admin.

@@ -29,7 +29,7 @@ package enum UserRole: String, Sendable, CaseIterable, Comparable {
     }
 }
 
-/// A parsed email address: `key` is what is compared, `display` what is shown.
+/// A parsed email address: addresses are compared by `key`, and `display` is shown.
 package struct Email: Sendable, Hashable {
     /// The address in plain ASCII: the local part in lower case, `@`, and the domain as A-label.
     package var key: String
