@@ -20,7 +20,7 @@ extension Change {
     package func insertAPIKey(_ key: APIKey) async throws -> APIKeyRow {
         let (ownerType, ownerUser) = key.owner.columns
         if let ownerUser {
-            // Locked until the transaction ends, so that the owner is not deleted in the meantime.
+            // The lock keeps the owner from being deleted before the transaction ends.
             let found = try await query(
                 """
                 SELECT 1 FROM users WHERE tenant_id = \(tenant) AND id = \(ownerUser)
@@ -114,9 +114,9 @@ extension APIKey.Owner {
 
 extension Database {
     /// Stores the given secret as a platform key with every management scope, if neither an
-    /// operator nor a platform key exists yet. The secret's locator becomes one of the platform's;
-    /// throws a conflict if a tenant has that locator. Returns false if the text is no secret or
-    /// nothing was stored.
+    /// operator nor a platform key exists yet. The secret's locator becomes one of the platform's
+    /// locators; throws a conflict if a tenant has that locator. Returns false if the text is no
+    /// secret or nothing was stored.
     package func installSetupKey(_ text: String) async throws -> Bool {
         guard let secret = APIKeySecret(text) else { return false }
         let stored = secret.stored

@@ -14,7 +14,7 @@ extension Change {
     }
 
     /// Revokes the user's keys that the user, or one of the user's keys, created. Keys that someone
-    /// else created for the user, such as an operator, stay valid.
+    /// else, such as an operator, created for the user stay valid.
     func revokeOwnAPIKeys(of user: UUID, reason: String) async throws {
         let rows = try await query(
             """
@@ -28,12 +28,12 @@ extension Change {
         if !rows.isEmpty { _ = try await revoke(ids(rows), reason: reason) }
     }
 
-    /// Revokes the key, every key that it created by any call, and the keys that those created.
-    /// Follows a key that was revoked earlier to what it created, too. Also ends what they made and
-    /// no one has accepted yet (hook credentials, invites, links, operators) and their jobs; what
-    /// is already in use is listed for review. `permit` is called for each key before anything
-    /// changes, and throws if the caller may not revoke it. `ended` is called for each cancelled
-    /// job, in the same transaction.
+    /// Revokes the key and all keys that it created, directly or through other keys, even through a
+    /// key that was revoked earlier. Also ends the hook credentials, invites, links and operators
+    /// that these keys made and that no one has accepted yet, and cancels the keys' jobs. Objects
+    /// that are already in use are listed for review. `permit` is called for each key before that
+    /// key is revoked, and throws if the caller may not revoke it. `ended` is called for each
+    /// cancelled job, in the same transaction.
     package func revokeWithMade(
         _ root: APIKeyRow, reason: String?,
         permit: (APIKeyRow) throws -> Void,
@@ -72,10 +72,10 @@ extension Change {
         return result
     }
 
-    /// Locks and returns all keys in this tenant that the keys in `makers` created, at any depth,
-    /// and the keys in `also`. Rows are locked in the order of their ids, as by every writer. The
-    /// search is repeated once they are locked, since an active key may have created another one
-    /// meanwhile.
+    /// Locks and returns the keys in `also` and all keys in this tenant that the keys in `makers`
+    /// created, directly or through other keys. Like every writer, it locks the rows in the order
+    /// of their ids. After that the search is repeated, because an active key may have created
+    /// another key in the meantime.
     private func holdMade(by makers: [UUID], also: [UUID]) async throws -> [APIKeyRow] {
         var held: [APIKeyRow] = []
         while true {
@@ -145,8 +145,9 @@ extension Change {
 }
 
 extension Change {
-    /// Sets or clears the time since which the keys' owner is deleted. Until the owner is restored
-    /// (`time` nil), the keys count as revoked. Keys that were themselves revoked stay revoked.
+    /// Stores when the keys' owner was deleted; nil means that the owner was restored. As long as a
+    /// time is stored, the keys count as revoked. Keys that were revoked themselves stay revoked
+    /// after the owner is restored.
     func markKeys(of user: UUID, ownerDeletedAt time: Timestamp?) async throws {
         try await query(
             """
@@ -157,8 +158,9 @@ extension Change {
             """)
     }
 
-    /// Returns the caller's key, locked so that it cannot be revoked before the transaction ends.
-    /// New objects get no more rights than this key has. `nil` if it does not exist.
+    /// Returns the caller's key; `nil` if it does not exist. The key is locked, so that it cannot
+    /// be revoked or changed before the transaction ends: the objects that it creates must get no
+    /// more rights than it has.
     package func holdAPIKey(_ id: UUID, of home: UUID) async throws -> APIKeyRow? {
         try await at(home) { change in
             let rows = try await change.query(
@@ -227,11 +229,11 @@ package struct EndedWithKey: Sendable {
         package var at: Timestamp
     }
 
-    /// The number of ended objects by kind, under the names in `/v1`. Each kind of `kinds` is
-    /// present, even with 0.
+    /// The number of ended objects by kind, under the names in `/v1`. Every kind in `kinds` is
+    /// present, even if its number is 0.
     package var counts: [String: Int] = [:]
-    /// The latest action on each object, at most `reviewLimit` for each tenant. Users who are not
-    /// admins come last; otherwise the newest comes first.
+    /// The latest action on each object, at most `reviewLimit` for each tenant. Actions on users
+    /// who are not admins come last; apart from this, the newest action comes first.
     package var review: [Item] = []
     /// The number of all these actions, including those beyond `reviewLimit`.
     package var reviewTotal = 0
@@ -247,8 +249,8 @@ package struct EndedWithKey: Sendable {
 }
 
 extension Change {
-    /// Ends everything that these keys made in this tenant and no one has accepted yet, and their
-    /// jobs.
+    /// Ends everything that these keys made in this tenant and that no one has accepted yet. Also
+    /// cancels the keys' jobs.
     func endMade(
         by keys: [String], _ result: inout EndedWithKey,
         ended: (Change, JobRow) async throws -> Void
@@ -280,8 +282,8 @@ extension Change {
         result.reviewTotal += total
     }
 
-    /// Revokes the pending invites that the keys made or sent again, and those whose role a key
-    /// gave.
+    /// Revokes the pending invites that the keys made or sent again, and the pending invites whose
+    /// role one of the keys gave.
     private func revokeInvites(of keys: [String]) async throws -> Int {
         let found = try await query(
             """
@@ -342,7 +344,7 @@ extension Change {
         return found.count
     }
 
-    /// Deletes the operators that the keys created and who have never signed in.
+    /// Deletes the operators whom the keys created and who have never signed in.
     private func deleteOperators(of keys: [String]) async throws -> Int {
         let rows = try await query(
             """

@@ -182,12 +182,12 @@ package struct APIKeyFilter: Sendable {
     package var environment: String?
     /// Only active keys that expire within this many days.
     package var endsWithin: Int?
-    /// Only active keys that got an admin-equivalent scope before the rule that its giver must have
-    /// all rights of an admin. Keys from the operators with these ids are left out, since these may
-    /// give such a scope. `nil` for no such filter.
+    /// Only active keys that break the rule about admin-equivalent scopes; see `givenBefore`. The
+    /// value lists the ids of the operators who may give such a scope; a key that one of them
+    /// created is left out, unless its bounds break the rule. `nil` for no such filter.
     package var givenBeforeBut: [String]?
-    /// A part of the name; with fewer than three characters, the beginning of a word in it. It is
-    /// looked up before the other filters apply.
+    /// A part of the name. A text of fewer than three characters must be the beginning of a word of
+    /// the name. The text is looked up before the other filters apply.
     package var text: String?
 
     package init(
@@ -214,10 +214,11 @@ package struct APIKeyFilter: Sendable {
             """
     }
 
-    /// The condition for keys that got an admin-equivalent scope before the rule on its giver, and
-    /// that break the rule: the key is bound to addresses, origins or a rate, or its giver does not
-    /// have all rights of an admin or no longer exists. `covering` lists the ids of the givers who
-    /// have them: operators, and the command line.
+    /// The condition for active keys that got an admin-equivalent scope before there was a rule for
+    /// this, and that break the rule. The rule is that the scope's giver has all rights of an
+    /// admin, and that the key is not bound to addresses, origins or a rate if the scope excludes
+    /// bounds. `covering` lists the ids of the givers who have all these rights: operators, and the
+    /// command line.
     static func givenBefore(but covering: [String], at now: Timestamp) -> SQL {
         func overlaps(_ scopes: [ManagementScope]) -> SQL {
             let list = scopes.map(\.rawValue).joined(separator: ",")

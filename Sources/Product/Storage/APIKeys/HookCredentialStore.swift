@@ -11,11 +11,11 @@ package struct HookCredentialRow: ListedRow {
     package var createdAt: Timestamp
     package var createdByType: String
     package var createdByID: String
-    /// The expiry, networks and rate limit of the key that created it. They apply to each call that
-    /// the credential signs.
+    /// The expiry, addresses, origins and rate limit of the key that created the credential. They
+    /// apply to each call that the credential signs.
     package var bounds: APIKeyBounds
-    /// The id whose uses count against the rate limit: that of the key that created it, or else its
-    /// own.
+    /// The id under which uses are counted for the rate limit: the id of the key whose limit the
+    /// credential shares, or else the credential's own id.
     package var limitKey: UUID
 
     static let columns: SQL =

@@ -16,8 +16,8 @@ struct KeyHolder: Sendable {
         self.status = status
     }
 
-    /// `row` has the tenant's status; `nil` if the tenant does not exist, which counts as deleted.
-    /// It is ignored for the platform, which may have several locators.
+    /// `row` contains the tenant's status. If it is nil, the tenant does not exist, and its status
+    /// becomes `deleted`. For the platform, which may have several locators, `row` is ignored.
     fileprivate init(_ tenant: UUID, _ row: Row?) throws(PostgresError) {
         self.tenant = tenant
         let status = try row?.get(0, as: String.self)
@@ -220,8 +220,8 @@ package final class PresentedKey: Sendable {
     package let ownerType: String
     package let ownerUser: UUID?
     package let rateLimit: Int?
-    /// The id whose uses count against the rate limit: this key's, or that of the key that created
-    /// it.
+    /// The id under which uses are counted for the rate limit: this key's id, or the id of the key
+    /// whose limit it shares.
     package let limitKey: UUID
     /// Addresses and CIDR blocks; if empty, any address may use the key.
     package let allowedIPs: [String]
@@ -274,7 +274,8 @@ extension PresentedKey {
         facts.tenantStatus = tenant == .platform ? .active : tenantStatus ?? .deleted
         facts.isOfUser = ownerUser != nil
         facts.userStatus = userStatus
-        // A key that is bound to addresses or origins refuses a request that has none.
+        // A key that is bound to addresses refuses a request without an address, and a key that is
+        // bound to origins refuses a request without an origin.
         facts.isIPAllowed = allowedIPs.isEmpty || ip.map(allows(ip:)) ?? false
         facts.isOriginAllowed = allowedOrigins.isEmpty || origin.map(allows(origin:)) ?? false
         facts.holdsScopes = required.allSatisfy { scope in
@@ -283,8 +284,8 @@ extension PresentedKey {
         return facts
     }
 
-    /// The key's owner, who limits the key's rights. For a user's key it has the user's current
-    /// role.
+    /// The key's owner, whose rights limit the key's rights. For a user's key, the value contains
+    /// the user's current role.
     package var owner: Principal.KeyOwner {
         if tenant == .platform { return .platform }
         guard let ownerUser else { return .tenant(tenant) }

@@ -3,7 +3,7 @@ import Postgres
 import Synchronization
 import Text
 
-/// The uses of keys that this process has seen, counted in memory and written in batches. Also the
+/// Counts the uses of keys that this process sees, and writes them in batches. Also applies the
 /// rate limits, which count per minute of the clock. Each replica counts for itself: n replicas
 /// together may admit up to n times the limit.
 package final class KeyUses: Sendable {
@@ -83,7 +83,8 @@ package final class KeyUses: Sendable {
         time.microseconds / span * span
     }
 
-    /// The uses in the current minute, of keys with a limit only; at most `keyLimit` keys.
+    /// The uses in the current minute, for at most `keyLimit` keys. Only keys with a limit are
+    /// counted.
     private let minute = MinuteCounters<UUID>(keyLimit: 1_000_000)
     let writing = CountWriting()
     /// The unwritten uses. Each event loop (`Lane`) has its own part.
@@ -96,8 +97,8 @@ package final class KeyUses: Sendable {
     }
 
     /// Counts one use against a limit per minute. `shared` is the id whose uses are counted.
-    /// Returns how many uses are left in this minute; `nil` if the limit was used up already, and
-    /// then counts nothing.
+    /// Returns how many uses are left in this minute. If the limit is used up already, counts
+    /// nothing and returns nil.
     package func take(_ limit: Int, of shared: UUID, at now: Timestamp) -> Int? {
         minute.take(shared, limit: limit, at: now)
     }
