@@ -39,9 +39,9 @@ package struct AttributeSchema: Sendable, Equatable {
         Set(indexed.map(\.mark)) == Set(other.indexed.map(\.mark))
     }
 
-    /// Returns the rules that a write would break. Values that it leaves unchanged are not checked,
-    /// so that a user from before the schema can be edited. A new user (`isNew`) must have every
-    /// required attribute.
+    /// Returns the rules that a write would break. Values that the write leaves unchanged are not
+    /// checked, so that a user from before the schema can be edited. A new user (`isNew`) must have
+    /// every required attribute.
     func faults(
         _ new: AttributePair, after old: AttributePair, isNew: Bool
     ) -> [AttributeFault] {
@@ -252,7 +252,7 @@ package struct AttributeSchemaRow: Sendable {
     package var version: Int
     /// The indexed attributes by which lists can be filtered now.
     package var ready: [String]
-    /// The id of the last user whom the indexing has read; `nil` once it has read all.
+    /// The id of the last user that the indexing has read; `nil` after it has read all users.
     var indexedTo: UUID?
 
     static let columns: SQL = "s.document, s.version, s.ready, s.indexed_to"
@@ -354,8 +354,8 @@ extension Change {
         return try rows.first.map { try AttributeSchemaRow($0) } ?? .none
     }
 
-    /// Replaces the schema, unless it is the same as `current`: the schema in force, which was read
-    /// with the tenant locked.
+    /// Replaces the schema, unless the new one equals `current`. `current` is the schema in force;
+    /// the tenant must have been locked before it was read.
     package func putAttributeSchema(
         _ schema: AttributeSchema, after current: AttributeSchemaRow, of tenantName: String
     ) async throws -> AttributeSchemaRow {
@@ -367,7 +367,7 @@ extension Change {
             current.isReady(entry.name)
                 && current.schema[entry.name]?.audience == entry.rule.audience
         }.map(\.name)
-        // Users are indexed again also when an attribute is no longer indexed, so that its words
+        // If an attribute is no longer indexed, all users are indexed again too, so that its words
         // are removed.
         let unread = schema.hasIndex(of: current.schema) ? current.indexedTo : UUID.platform
         let rows = try await query(

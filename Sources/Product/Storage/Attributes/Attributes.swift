@@ -10,7 +10,7 @@ package struct Attributes: Sendable, Equatable {
 
     package static let none = Attributes(stored: "{}")
 
-    /// `text` must be the `text` of other attributes.
+    /// `text` must have the form of the property `text`; it is not checked.
     init(stored text: String) { self.text = text }
 
     init(_ members: [JSONValue.Member]) {

@@ -58,8 +58,9 @@ package struct AuditRow: ListedRow {
 }
 
 extension AuditRow {
-    /// Returns the statement for one page. If the filter names a group, `actions` lists that
-    /// group's actions that occur; the statement merges one page for each of them.
+    /// Returns the statement for one page. If the filter names a group of actions, `actions` lists
+    /// those actions of the group that occur in the tenant. The statement then merges one page for
+    /// each of these actions.
     static func list(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, _ list: ListQuery
     ) -> SQL {
@@ -82,7 +83,8 @@ extension AuditRow {
     }
 
     /// Returns the table expression of the rows that pass the filter and `further` (a condition
-    /// that begins with AND), at most `most` from each of its parts. It is used for counting.
+    /// that begins with AND), at most `most` rows from each of the queries in `parts`. It is used
+    /// for counting.
     static func met(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, most: Int, _ further: SQL
     ) -> SQL {
@@ -91,8 +93,8 @@ extension AuditRow {
         return "\(kinds)(\(merged(rows))) AS met"
     }
 
-    /// Returns the queries that together find the rows, and the expression before their union,
-    /// which lists the group's actions.
+    /// Returns the queries that together find the rows (`ways`), and the SQL to put before their
+    /// union (`kinds`), which lists the actions of the filter's group.
     private static func parts(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?
     ) -> (ways: [SQL], kinds: SQL) {
@@ -117,7 +119,7 @@ package struct AuditFilter: Sendable {
     package var actor: String?
     package var action: String?
     package var target: String?
-    /// Further ids that count as the target: those of users who were merged into it.
+    /// Further ids that count as the target: the ids of the users who were merged into the target.
     fileprivate var otherTargets: [String] = []
     package var since: Timestamp?
     /// The end of the period, exclusive.
@@ -224,7 +226,7 @@ extension ListPage<AuditRow> {
 }
 
 extension Database {
-    /// Returns the numbers of events that pass the filter, by period.
+    /// Returns how many events of each period pass the filter.
     package func histogram(
         _ request: HistogramRequest, of filter: AuditFilter, tenant: UUID?
     ) async throws(PostgresError) -> ListHistogram? {

@@ -54,8 +54,9 @@ package struct AuditChanges: Sendable {
 }
 
 extension Change {
-    /// Writes an audit row in this transaction; a change is not committed without one. Also
-    /// invalidates, on every replica, the cached answers that the action may have made stale.
+    /// Writes an audit row in this transaction, so that the change and the row are committed
+    /// together. Also invalidates, on every replica, the cached answers that the action may have
+    /// made stale.
     package func audit(
         _ action: AuditAction, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {
