@@ -3,8 +3,9 @@ import Postgres
 import Synchronization
 import Text
 
-/// Collects what one transaction may have made stale in the caches of replicas, while its audit
-/// rows are written. At the end of the transaction one invalidation publishes all of it.
+/// Collects the tags of the cached answers that one transaction may make stale, while the
+/// transaction writes its audit rows. At the end of the transaction all these tags are published in
+/// one invalidation.
 package final class InvalidationPublisher: Sendable {
     private struct State {
         var tags: Set<CacheTag> = []
@@ -12,7 +13,8 @@ package final class InvalidationPublisher: Sendable {
         var published: Replica.PublishedInvalidation?
     }
 
-    /// The most tags of one invalidation. If there are more, it covers the whole tenant.
+    /// The most tags of one invalidation. If there are more, the invalidation covers the whole
+    /// tenant.
     private static let limit = 100
 
     private let replica: Replica
@@ -55,8 +57,8 @@ package final class InvalidationPublisher: Sendable {
         await replica.awaitAcknowledgements(published)
     }
 
-    /// Called by a change that found nothing to do, since an earlier commit did it. If replicas may
-    /// not know about that commit, invalidates everything of the tenant again.
+    /// Called by a change that found nothing to do, because an earlier commit made the same change.
+    /// If replicas may not know about that commit, invalidates everything of the tenant again.
     func repeatEarlier(of tenant: UUID) {
         guard replica.announcesAgain else { return add(.nothing, of: tenant) }
         add(CacheTag(tenant), of: tenant)
@@ -76,8 +78,9 @@ extension Change {
 
 extension Change {
     /// Called by a change that found its object already in the requested state, possibly after a
-    /// concurrent request. Makes it wait until replicas have acknowledged earlier invalidations.
-    /// They are acknowledged in commit order, so one acknowledgement covers all before it.
+    /// concurrent request. Makes the change wait until the replicas have acknowledged all earlier
+    /// invalidations. Invalidations are acknowledged in commit order, so one acknowledgement covers
+    /// all earlier ones.
     package func alreadyApplied() { invalidations.repeatEarlier(of: tenant) }
 }
 

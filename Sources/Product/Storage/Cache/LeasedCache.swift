@@ -40,7 +40,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return entry
     }
 
-    /// Stores an entry. `token` must be taken before the query of its value.
+    /// Stores an entry. `token` must be taken before the query that returns the value.
     package func keep(_ value: Value, for key: Key, token: Freshness.Token, tags: CacheTags) {
         let half = half
         shard(key).halves.withLock { halves in

@@ -94,12 +94,12 @@ extension Change {
         }
     }
 
-    /// Binds a client's new hosts, releases those that it no longer has, and returns the hosts of
-    /// all the tenant's clients. Throws a conflict naming the host if another client has it. With
-    /// `isAssertedByPlatform` new hosts stay bound whatever domains the tenant has; without it the
-    /// caller must have checked that they are below a verified domain. Call it before the client is
-    /// stored: once a tenant's rows have changed, a distributed database does not let a directory
-    /// function read the tenant's domains.
+    /// Binds a client's new hosts, releases the hosts that the client no longer has, and returns
+    /// the hosts of all the tenant's clients. If another client has a host, throws a conflict that
+    /// names the host. With `isAssertedByPlatform`, new hosts stay bound whatever domains the
+    /// tenant has. Without it, the caller must have checked that the new hosts are below a verified
+    /// domain. Call this function before the client is stored: after a change to a tenant's rows, a
+    /// distributed database does not let a directory function read the tenant's domains.
     package func bindHosts(
         of row: ClientRow, as next: ClientRow, isAssertedByPlatform: Bool
     ) async throws -> [BoundClientHost] {
@@ -136,9 +136,9 @@ extension Change {
         return try rows.only { try ClientRow($0) }
     }
 
-    /// Binds one host to a client. A host that is not new keeps its binding as it is: so saving a
-    /// client does not fail because a domain was lost, and does not turn a tenant's proof into the
-    /// platform's assertion.
+    /// Binds one host to a client. A host that is not new keeps its binding unchanged. So the
+    /// client can still be saved after a domain was lost, and saving it does not turn a tenant's
+    /// proof into the platform's assertion.
     private func bind(
         _ host: String, to client: String, isAssertedByPlatform: Bool, isNew: Bool
     ) async throws {
@@ -171,8 +171,8 @@ extension Change {
     }
 
     /// Whether no other tenant has the same host without its port. A binding with a port takes
-    /// precedence, so another tenant's binding of a port could answer the users of the host's
-    /// owner.
+    /// precedence over one without. So a tenant that bound a port of another tenant's host could
+    /// answer that tenant's users.
     private func isFreeOfOthers(_ host: String) async throws -> Bool {
         guard host.utf8.first != UInt8(ascii: "["), host.utf8.contains(UInt8(ascii: ":")) else {
             return true
@@ -230,10 +230,11 @@ extension Change {
     }
 }
 
-/// The secret of a client that is registered at a provider for a client contract alone.
+/// The secret of an OAuth client that is registered at a provider for the use of one client
+/// contract only.
 package struct ClientSecret: Sendable {
     package var text: String
-    /// The hash of what the secret may be sent to (its audience), as of the time when it was set.
+    /// The hash of where the secret may be sent (its audience), as it was when the secret was set.
     package var audience: [UInt8]
 }
 
@@ -262,7 +263,7 @@ extension Change {
     /// Sets, clears or keeps a client's secret, and returns whether there is one afterwards.
     /// `audience` is the hash of where the secret is sent; `nil` if it can be sent nowhere. A
     /// secret is deleted if its audience changes: otherwise a caller who may change the address,
-    /// but not read the secret, could have it sent elsewhere.
+    /// but not read the secret, could have the secret sent elsewhere.
     package func changeClientSecret(
         of client: ClientRow, _ secret: ProviderSecret, for audience: [UInt8]?
     ) async throws -> Bool {

@@ -8,8 +8,8 @@ import Text
 package struct FailedSignIn: ListedRow {
     package var id = UUID.random()
     package var client: String
-    /// The tenant whose client was used; the platform's id if the client belonged to no tenant.
-    /// Storing the row sets it.
+    /// The tenant whose client was used; the platform's id if the client belonged to no tenant. It
+    /// is set when the row is stored.
     package var tenant = UUID.platform
     /// The route below the client's base path, such as `POST /auth/token`.
     package var operation: String
@@ -24,8 +24,8 @@ package struct FailedSignIn: ListedRow {
     package var createdAt: Timestamp
     /// The number of wrong passwords or PINs within one minute; `nil` for any other failure.
     package var tries: Int?
-    /// The account whose password was tried: a user or an operator. Both are nil if the account
-    /// does not exist, or for any other failure.
+    /// The account whose password was tried: a user or an operator. `user` and `operator` are both
+    /// nil if the account does not exist, or if the failure is not a wrong password or PIN.
     package var user: UUID?
     package var `operator`: UUID?
 
@@ -58,8 +58,7 @@ package struct FailedSignIn: ListedRow {
     /// The most failures of a tenant that are stored per minute. There is a limit because anyone
     /// can cause failures.
     package static let mostInAMinute = 30
-    /// The most failures that are kept for a tenant, and also the most rows of wrong passwords. The
-    /// oldest are deleted first.
+    /// The most rows of each `Kind` that are kept for a tenant. The oldest are deleted first.
     package static let most = 10_000
 
     /// The two kinds of a tenant's rows, each with its own numbers and its own limit.
@@ -210,8 +209,8 @@ package final class WrongPasswords: Sendable {
     typealias Batch = [Row: Attempts]
 
     /// The limits of what is held in memory: accounts of one tenant in one batch, and rows of the
-    /// whole process. Beyond them attempts count as those of unknown accounts, so that guessing at
-    /// many names cannot fill the memory.
+    /// whole process. Beyond these limits an attempt is counted as one on an unknown account, so
+    /// that guessing at many names cannot fill the memory.
     package static let accountsOfTenant = 200
     package static let most = 20_000
 
@@ -266,8 +265,8 @@ package final class WrongPasswords: Sendable {
 }
 
 extension WrongPasswords.Row {
-    /// Returns the row's id. Every replica computes the same id, so that their counts of one minute
-    /// are added up in one row.
+    /// Returns the row's id. Every replica computes the same id, so that the counts of all replicas
+    /// for one minute are added up in one row.
     func id(of tenant: UUID) -> UUID {
         let hash = SHA256.hash(Array("\(tenant) \(account) \(minute)".utf8))
         func word(_ from: Int) -> UInt64 {

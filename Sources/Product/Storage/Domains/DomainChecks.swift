@@ -22,10 +22,10 @@ package enum DomainCheck: String, Sendable {
     case lapsed
 }
 
-/// Checks of verified domains, since a domain may be given up or sold after it was proved. Each is
-/// checked every week, and every day while its record is missing. After a week without the record
-/// the domain admits no new user, and another tenant may prove it; existing users keep their
-/// accounts.
+/// Checks of verified domains, since a domain may be given up or sold after it was proved. Each
+/// domain that was proved by DNS is checked every week, and every day while its record is missing.
+/// After a week without the record the domain admits no new user, and another tenant may prove it;
+/// existing users keep their accounts.
 extension Database {
     package static let domainCheckSeconds: Int64 = 7 * 86_400
     package static let domainGraceSeconds: Int64 = 7 * 86_400
@@ -119,8 +119,9 @@ extension Change {
         try await audit(.domainLapsed, AuditTarget("domain", domain.id, domain.domain), changes)
     }
 
-    /// Sends a mail to the operators who may change the tenant's policy: the domain's record is
-    /// missing, and what follows. If the tenant has no operators, the platform's operators get it.
+    /// Sends a mail to the tenant's operators who are owners or admins. The mail says that the
+    /// domain's record is missing, and what will follow. If the tenant has no such operator, the
+    /// platform's owners and admins get the mail.
     package func warnOfLoss(
         _ domain: DomainRow, publicURL: String
     ) async throws {
@@ -143,8 +144,8 @@ extension Change {
         for row in rows {
             let person: UUID = try row.get(0)
             let slug: String = try row.get(3)
-            // Each recipient has an id of their own here, so that their mails do not replace each
-            // other.
+            // The mail to each recipient gets an id of its own, so that the mails do not replace
+            // each other.
             let about = UUID(high: domain.id.high ^ person.high, low: domain.id.low ^ person.low)
             try await post(
                 OutgoingMail(

@@ -126,9 +126,8 @@ extension Change {
         return domain
     }
 
-    /// Throws 409 if the tenant now has more claims than it may, including the one of this
-    /// transaction. Takes a lock, so that the tenant's other claims wait until this transaction
-    /// ends.
+    /// Throws 409 if the tenant now has more claims than it may have, including this transaction's
+    /// claim. Takes a lock, so that the tenant's other claims wait until this transaction ends.
     private func requireRoomForDomain() async throws {
         try await query(
             "SELECT pg_advisory_xact_lock(hashtextextended('domains ' || \(tenant.description), 0))"
