@@ -36,9 +36,9 @@ struct OpenChange: Sendable {
     let transaction: OpenTransaction
     let invalidations: InvalidationPublisher
 
-    /// Commits the transaction, and returns once all replicas have acknowledged it. Throws
-    /// `.commitUnknown` if the answer to COMMIT was lost. Throws `.timeout`, after a rollback, if
-    /// the request was already answered as one that changed nothing.
+    /// Commits the transaction, and returns after all replicas have acknowledged its invalidation.
+    /// Throws `.commitUnknown` if the answer to COMMIT was lost. If the server has already
+    /// responded that the request wrote nothing, rolls back and throws `.timeout`.
     func commit() async throws(PostgresError) {
         if let deadline = Deadline.current, !deadline.mayCommit() {
             await rollback()
@@ -47,8 +47,8 @@ struct OpenChange: Sendable {
         do {
             try await transaction.commit()
         } catch {
-            // It may be committed after all. Then a retry finds nothing to do and answers at once,
-            // so the acknowledgements are awaited here.
+            // The transaction may be committed after all. A retry would then find nothing to do and
+            // would answer at once, so the acknowledgements are awaited here.
             if error.kind == .commitUnknown {
                 try? await invalidations.awaitAcknowledgements()
             } else {

@@ -47,8 +47,8 @@ package struct IdempotencyRow: Sendable {
 
 /// Responses stored under Idempotency-Keys, shared by all replicas.
 extension Database {
-    /// Seconds after which another request may take over a claim without a response. Its server
-    /// must have failed, since every request is answered within half of that time.
+    /// Seconds after which another request may take over a claim without a response. The server
+    /// with this claim must have failed, since every request is answered within half of that time.
     package static let claimHolds: Int64 = 10
 
     /// Claims the key for this request, or returns the state of an earlier request with the same
@@ -127,13 +127,14 @@ extension Database {
 package final class IdempotencyQuota: Sendable {
     /// The most responses that one credential may have stored.
     package static let answers = 100_000
-    /// The most bytes of those responses, as stored: encrypted or plain.
+    /// The most bytes that the stored responses of one credential may have. What counts is their
+    /// stored form, encrypted or plain.
     package static let bytes = 64 << 20
     /// Seconds for the Retry-After header. Stored responses expire one by one, so some room appears
     /// soon.
     package static let retryAfter: Int64 = 600
-    /// The most credentials whose counts are held in memory. Beyond it all counts are dropped and
-    /// made again.
+    /// The most credentials whose counts are held in memory. If there would be more, all counts are
+    /// dropped and made again.
     private static let principals = 10_000
 
     private struct Kept {
@@ -142,7 +143,8 @@ package final class IdempotencyQuota: Sendable {
         /// The time of the count in the database.
         var at: Timestamp
 
-        /// The used share of the limit for responses or of that for bytes, whichever is greater.
+        /// How much of its limits the credential has used, as a fraction: the greater of the
+        /// fractions for responses and for bytes.
         var share: Double {
             max(
                 Double(answers) / Double(IdempotencyQuota.answers),

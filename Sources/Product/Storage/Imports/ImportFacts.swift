@@ -36,11 +36,12 @@ struct ImportFacts: Sendable {
     /// user had them until recently (`reserved`).
     var deleted: Set<String> = []
     var reserved: Set<String> = []
-    /// The users who have the external ids and sign-ins of the file, by the keys of those.
+    /// The ids of the users who have the file's external ids and sign-ins, by the key of the
+    /// external id or sign-in.
     var holders: [Int64: UUID] = [:]
     /// Keys of sign-ins that an operator unlinked, or that belonged to a purged person.
     var barred: Set<Int64> = []
-    /// For each key, the number of the first row of the file that has it.
+    /// For each key, the number of the first row of the file that has the key.
     var first: [Int64: Int] = [:]
 }
 
@@ -58,7 +59,7 @@ package struct ImportRules: Sendable {
     /// this tenant.
     package var isAssertedByTenant: Bool
 
-    /// Whether new users may get the ids of the file, which only the platform may decide.
+    /// Whether new users may get the ids from the file. Only the platform may decide this.
     var keepsFileIDs: Bool { !isAssertedByTenant }
 
     package init(id: UUID, conflict: Conflict, roles: [UserRole], isAssertedByTenant: Bool) {
@@ -76,7 +77,7 @@ struct ImportCandidate: Sendable {
     var known: UUID?
     /// Whether the row's id cannot be the user's id, so that the user has or gets another one.
     var idIsForeign = false
-    /// The id of the file that the new user gets; `nil` if the user gets another one.
+    /// The id from the file that the new user gets; `nil` if the user gets another id.
     var fileID: UUID?
 }
 
@@ -100,11 +101,11 @@ extension Change {
         return facts
     }
 
-    /// Reads the users who have these addresses. A user of an ended invite counts as absent, as
-    /// everywhere. Here and below, LATERAL and LIMIT look up each key in the index: the planner has
-    /// no statistics for rows that an import has just written, and would otherwise read the whole
-    /// tenant. LIMIT 2 is enough: an address has at most one live user, and any one of its deleted
-    /// users.
+    /// Reads the users who have these addresses. A pending user whose invite has ended counts as
+    /// absent, as everywhere else. Here and below, LATERAL and LIMIT look up each key in the index:
+    /// the planner has no statistics for rows that an import has just written, and would otherwise
+    /// read the whole tenant. LIMIT 2 is enough: an address has at most one user who is not
+    /// deleted, and of its deleted users any one will do.
     private func readAddresses(_ keys: [String], into facts: inout ImportFacts) async throws {
         let rows = try await query(
             """
@@ -154,8 +155,8 @@ extension Change {
         }
     }
 
-    /// Reads which of these ids a new user may get: those of version 4, as all user ids are, that
-    /// no object of any tenant has or had.
+    /// Reads which of these ids a new user may get. The id must be of version 4, like all user ids,
+    /// and no object of any tenant may have it or have had it.
     private func readFreeIDs(
         _ ids: [UUID], into facts: inout ImportFacts
     ) async throws {

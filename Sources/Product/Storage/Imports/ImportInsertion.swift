@@ -46,7 +46,7 @@ extension Change {
     }
 }
 
-/// What an import set on an existing user that the user did not have before.
+/// What an existing user got from an import and did not have before.
 struct ImportedSecrets: Sendable {
     var password = false
     var proof = false
@@ -57,8 +57,8 @@ struct ImportedSecrets: Sendable {
 /// What the undo of one row needs to know.
 enum ImportEffect: Sendable {
     case created
-    /// The user as before the import; what the import set; the ids of the sign-ins that it linked;
-    /// and the user's version after it.
+    /// The user before the import, what the import set, the ids of the sign-ins that the import
+    /// linked, and the user's version after the import.
     case updated(UserRow, secrets: ImportedSecrets, identities: [UUID], version: Int)
 
     var document: JSONValue {
@@ -191,9 +191,10 @@ extension ImportedUser {
 }
 
 extension Change {
-    /// Links sign-ins to users on the importer's word, as an operator can by hand. If the row's
-    /// address is not verified, the sign-in may be another person's: then it is stored as linked by
-    /// no one, and is valid only in this tenant.
+    /// Links sign-ins to users because the importer states that they belong together, as an
+    /// operator can do by hand. If the row's address is not verified, the sign-in may be another
+    /// person's. It is then stored without an actor who linked it, and is valid only in this
+    /// tenant.
     func insertIdentities(
         _ identities: [(user: UUID, identity: ImportedIdentity, isVerified: Bool)],
         by rules: ImportRules
@@ -259,8 +260,8 @@ extension Change {
         let user = candidate.user.asUpdate(
             of: before, hasPassword: try await hasPassword(before.id))
         var after = UserEdit(of: before)
-        // The stored name may be from before white space at its ends was refused. A name that
-        // differs only by that is the same name.
+        // The stored name may have white space at its ends, which was not always refused. Names
+        // that differ only in this white space count as equal.
         if let name = user.name, before.name.map(DisplayText.stripped) != name { after.name = name }
         if let role = user.role { after.role = role }
         if let isKept = user.isKept { after.isKept = isKept }

@@ -95,13 +95,13 @@ extension UserRow {
 /// Removes imports that have ended and uploads that were abandoned, with their rows. Each is
 /// removed in batches, since one transaction for a large import would take too long.
 extension Database {
-    /// The most batches of one call, and the most for one import, so that a large import does not
-    /// delay the others.
+    /// The most batches of one call (`batches`), and of one import in a call (`batchesOfOne`). The
+    /// second limit keeps a large import from delaying the others.
     private static let batches = 100
     private static let batchesOfOne = 50
 
-    /// Removes ended imports and returns how many. The rest of a large import is left to the next
-    /// call. An import that fails is skipped, and its error is thrown at the end.
+    /// Removes ended imports and returns how many were removed. The rest of a large import is left
+    /// to the next call. An import that fails is skipped, and its error is thrown at the end.
     @discardableResult
     package func removeImports() async throws -> Int {
         var passed = PassedOver("imports")

@@ -52,7 +52,7 @@ package struct ImportedUser: Sendable, Equatable {
     package var awaitsPassword = false
     package var createdAt: Timestamp?
     /// What was not taken over from the row, as a text for the row's result; `nil` if everything
-    /// was.
+    /// was taken over.
     package var note: String?
 
     package init(email: EmailAddress) { self.email = email }
@@ -159,8 +159,8 @@ extension ImportedIdentity {
 /// What a row may bring to a user. An address that the other system never verified proves nothing:
 /// anyone could have signed up there with it, and with a password and sign-ins of their own.
 extension ImportedUser {
-    /// Keeps an id that cannot be the user's id as the external id, if the row has none. The note
-    /// does not say whether another user has the id.
+    /// If the row's id cannot be the user's id, it becomes the external id, unless the row has one
+    /// already. The note does not say whether another user has the id.
     mutating func takeForeignID() {
         if externalID == nil {
             externalID = id
@@ -170,9 +170,9 @@ extension ImportedUser {
         }
     }
 
-    /// Returns the row as it may create a new user. With an unverified address the password is left
-    /// out. If there are no other sign-ins, the user must reset the password by mail, so that only
-    /// a person who reads that mail can set it.
+    /// Returns what the row may bring to a new user. If the address is not verified, the password
+    /// is left out. If there are no other sign-ins, the user must reset the password by mail, so
+    /// that only a person who reads that mail can set it.
     var asNew: ImportedUser {
         guard !emailVerified else { return self }
         var user = self
@@ -187,8 +187,9 @@ extension ImportedUser {
         return user
     }
 
-    /// Returns the row as it may update an existing user. It brings sign-ins only if its address is
-    /// verified, and only if the sign-ins that the user already has cannot be another person's.
+    /// Returns what the row may bring to an existing user. The row may bring sign-ins only if its
+    /// address is verified, and only if the sign-ins that the user already has cannot be another
+    /// person's.
     func asUpdate(of known: UserRow, hasPassword: Bool) -> ImportedUser {
         guard known.emailKey == email.key else { return withoutSignIns(Self.otherAddress) }
         let added = identities.contains { identity in
@@ -240,8 +241,8 @@ extension IdentityRow {
 }
 
 extension ImportedUser {
-    /// The keys that no earlier row of the import may have. For a row with an unverified address
-    /// their bits are inverted, so that such rows compete only with each other.
+    /// The keys that no earlier row of the import may have. If the row's address is not verified,
+    /// the bits of its keys are inverted, so that such rows compete only with each other.
     var keys: [Int64] { emailVerified ? ownKeys : ownKeys.map { ~$0 } }
 
     /// For a row with an unverified address, the keys that no row with a verified address may have;
@@ -252,8 +253,8 @@ extension ImportedUser {
         var keys = [StagedPerson.key(email: email.key)]
         // A row of a deleted person has no keys.
         if isDeleted { return [] }
-        // The id is also a possible external id: it becomes that if a new user cannot get it. This
-        // is decided later, so the row has both keys.
+        // If a new user cannot get the id as the user id, it becomes the external id. This is
+        // decided later, so the row has a key for each.
         if let externalID = externalID ?? id { keys.append(Self.key(externalID: externalID)) }
         if let id { keys.append(StagedPerson.key(id: id)) }
         return keys + identities.map(\.key)

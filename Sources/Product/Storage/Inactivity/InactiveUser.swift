@@ -22,12 +22,12 @@ package struct StandingInactivity: Sendable {
     package var rule: InactivityRule
     package var since: Timestamp
 
-    /// Returns the latest time of last activity for which the rule may already require an action.
+    /// Returns a time in the past. The rule requires no action for users who were active after it.
     package func latest(at now: Timestamp) -> Timestamp { rule.latest(at: now) }
 }
 
 extension InactivityRule {
-    /// Returns the latest time of last activity for which the rule may already require an action.
+    /// Returns a time in the past. The rule requires no action for users who were active after it.
     package func latest(at now: Timestamp) -> Timestamp {
         now.adding(seconds: -Int64(leastDays ?? Self.days.upperBound) * 86_400)
     }

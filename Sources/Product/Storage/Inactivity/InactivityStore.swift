@@ -43,8 +43,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Returns the inactivity rule in force; `nil` if the policy has none. It cannot change
-    /// meanwhile, since the batch locks the tenant's row.
+    /// Returns the inactivity rule in force; `nil` if the policy has none. The rule cannot change
+    /// before the transaction ends, since the batch locks the tenant's row.
     package func standingInactivity() async throws(PostgresError) -> StandingInactivity? {
         try await query(InactivityReading.standing(tenant)).standingInactivity()
     }
