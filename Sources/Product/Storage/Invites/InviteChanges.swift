@@ -64,8 +64,8 @@ extension Change {
     }
 
     /// Gives a role to the pending invite of a user whose own role was just changed; otherwise the
-    /// sign-in would undo the change. Does nothing if the user is not pending. The user's row must
-    /// be locked.
+    /// acceptance of the invite would undo the change. Does nothing if the user is not pending. The
+    /// user's row must be locked.
     func giveInviteOfRow(_ row: UserRow, _ role: UserRole) async throws {
         guard row.status == .pending else { return }
         let rows = try await query(

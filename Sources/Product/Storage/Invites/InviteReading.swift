@@ -39,8 +39,8 @@ package struct InviteRow: ListedRow {
     package var externalID: String?
     /// The address to which the acceptance page redirects at the end; `nil` for none.
     package var returnTo: String?
-    /// The id of the mail whose delivery status is stored; `nil` if there is no mail, or if the
-    /// mail is older than the delivery status.
+    /// The id of the mail whose delivery status is stored; `nil` if there is no mail, or if its
+    /// delivery status is not stored.
     package var mailID: UUID?
     /// The raw value of an `Invite.DeliveryStatus`; `nil` for an invite by link.
     package var deliveryStatus: String?
@@ -91,12 +91,12 @@ package struct InviteRow: ListedRow {
 package struct InviteFilter: Sendable {
     /// The status now; whether an invite has expired follows from the time.
     package var status: Invite.Status?
-    /// A part of the address; with fewer than 3 characters, its beginning. It is looked up before
-    /// the other filters apply.
+    /// A part of the address. A text of fewer than 3 characters must be the beginning of the
+    /// address. The text is looked up before the other filters apply.
     package var text: String?
     /// The email key of the whole address.
     package var emailKey: String?
-    /// The accepted delivery statuses of the last mail; `nil` for any.
+    /// The delivery statuses of the last mail that pass the filter; `nil` if every status passes.
     package var deliveries: [Invite.DeliveryStatus]?
     /// The external id for the user who accepts the invite.
     package var externalID: String?
@@ -113,7 +113,7 @@ package struct InviteFilter: Sendable {
         deliveries == nil && externalID == nil && job == nil && status == nil && emailKey == nil
     }
 
-    /// One condition for each accepted delivery status. For each status there is an index by age.
+    /// One condition for each delivery status in `deliveries`. Each status has an index by age.
     fileprivate var ways: [SQL] {
         (deliveries ?? []).map { " AND delivery_status = '\(raw: $0.rawValue)'" }
     }

@@ -39,8 +39,8 @@ package struct InviteRequest: Sendable {
     /// The latest permitted end of the invite, which is the expiry of the inviting key; `nil` for
     /// no limit.
     package var latest: Timestamp?
-    /// What the policy's quotas still allow. A list of invites reads it once for all; with nil it
-    /// is read for this request.
+    /// What the policy's quotas still allow. They are counted once for a whole list of invites; if
+    /// nil, they are counted for this request.
     package var quotas: InviteQuotas?
     /// How many more mails the tenant may send, from `Change.mailsLeft`.
     package var mailsLeft = MailLimit.ofTenant
@@ -83,7 +83,7 @@ package struct InviteResult: Sendable {
 package enum InviteRefusal: Error, Sendable, Equatable {
     /// The address is outside the policy's `allowed_domains`.
     case outsideDomains
-    /// The policy blocks the address by the named member.
+    /// The named member of the policy blocks the address.
     case blocked(by: String)
     /// The named quota of the policy is used up; it has room again after `seconds`.
     case quota(String, limit: Int, seconds: Int64)
@@ -94,8 +94,8 @@ package enum InviteRefusal: Error, Sendable, Equatable {
 
 extension Change {
     /// Creates an invite and the pending user row for it, or finds the address's pending invite.
-    /// All refusals happen before anything is written, so that a list of invites can go on after
-    /// one. Throws `AttributeFaults` if the attributes are not allowed.
+    /// All refusals happen before anything is written, so that a list of invites can go on after a
+    /// refused invite. Throws `AttributeFaults` if the attributes are not allowed.
     package func invite(
         _ request: InviteRequest
     ) async throws -> InviteResult {
@@ -245,8 +245,8 @@ extension Change {
         return try await renew(invite, delivery, until: end(nil, latest))
     }
 
-    /// Returns the pending invite unchanged. Throws 409 with its id if the request has another
-    /// role.
+    /// Returns the pending invite unchanged. Throws 409 with the invite's id if the request has
+    /// another role.
     private static func standing(
         _ pending: InviteRow, _ standsAsAsked: Bool
     ) throws -> InviteResult {
@@ -260,8 +260,9 @@ extension Change {
         return InviteResult(outcome: .existing, invite: pending)
     }
 
-    /// Revokes a locked invite. Deletes the user row that it created, unless someone has signed in
-    /// with it. Revoking again changes nothing. Throws 409 if the invite was accepted.
+    /// Revokes a locked invite. Deletes the user row that the invite created, unless that user has
+    /// signed in or has a sign-in. Revoking again changes nothing. Throws 409 if the invite was
+    /// accepted.
     package func revoke(_ invite: InviteRow) async throws -> InviteRow {
         switch invite.status(at: now) {
         case .revoked: return try await revokeAgain(invite)
@@ -409,8 +410,8 @@ extension Change {
     /// Seconds after which to try again, if no exact time is known.
     private static let pendingSeconds: Int64 = 3600
 
-    /// Returns what the quotas of the policy in force still allow. A list of invites reads it only
-    /// once.
+    /// Returns what the quotas of the policy in force still allow. For a list of invites it is
+    /// called only once.
     package func inviteQuotas() async throws -> InviteQuotas {
         try await inviteQuotas(policy().policy)
     }
@@ -439,8 +440,8 @@ extension Change {
     }
 
     /// Throws `InviteRefusal.quota` if another pending invite, for this address, would exceed a
-    /// quota. Nothing is thrown if the address already has a pending invite, since its number does
-    /// not grow then.
+    /// quota. Nothing is thrown if the address already has a pending invite, since the number of
+    /// pending invites does not grow then.
     func requireRoom(_ quotas: InviteQuotas, at emailKey: String) async throws {
         guard quotas.pendingLeft <= 0 || quotas.hourlyLeft <= 0 else { return }
         let own = try await query(

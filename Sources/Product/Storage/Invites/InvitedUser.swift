@@ -20,14 +20,15 @@ extension Change {
         return (try row.get(0), try row.get(1))
     }
 
-    /// Returns the id of the pending user row at the address, and creates one if there is none. A
-    /// row from an earlier invite that is no longer pending gets the role; a row that an operator
-    /// created is not changed. Throws 409 if the user is active or suspended.
+    /// Returns the id of the pending user row at the address, and creates one if there is none. If
+    /// an earlier invite created the row, and no invite to the address is pending now, the row gets
+    /// the role. A row that an operator created is not changed. Throws 409 if the user is active or
+    /// suspended.
     func invitedUser(
         _ email: EmailAddress, _ role: UserRole
     ) async throws -> UUID {
-        // If another transaction deletes the row at the same time, it is not found. It is then
-        // tried again.
+        // Another transaction may create or delete the row between the two statements below. They
+        // are then tried again.
         for _ in 0..<3 {
             if let user = try await lockLiveUser(email.key) {
                 try Self.checkInvitable(user.id, user.status)
@@ -202,8 +203,8 @@ extension AttributePair {
 /// one else can take it.
 extension Change {
     /// Throws 409 `conflict` with a user's id if a live user at another address has the external
-    /// id, or if the user at this address has a different one. It runs before anything is written,
-    /// so that the other invites of a list can go on.
+    /// id, or if the user at this address has a different one. The check runs before anything is
+    /// written, so that the other invites of a list can go on.
     func requireFits(_ externalID: String?, at emailKey: String) async throws {
         guard let externalID else { return }
         let rows = try await query(
@@ -221,7 +222,7 @@ extension Change {
     }
 
     /// Throws 409 with the pending invite's id if that invite has another external id. Without
-    /// `resend`, also throws if it does not have the request's attributes.
+    /// `resend`, also throws if the pending invite does not have the request's attributes.
     static func requireSame(_ request: InviteRequest, as pending: InviteRow) throws {
         if !request.resend { try requireSame(request.attributes, as: pending) }
         guard let externalID = request.externalID,

@@ -69,7 +69,7 @@ extension Database {
 }
 
 extension Change {
-    /// The same change with the system as its actor, for what no caller requested.
+    /// The same change with the system as its actor, for actions that no caller requested.
     fileprivate var bySystem: Change {
         var change = self
         change.actor = .system
@@ -178,8 +178,8 @@ extension Change {
 package struct JobWork: Sendable {
     package let change: Change
     package let job: JobRow
-    /// The principal in whose name the job acts (its maker, or who resumed it), with their current
-    /// rights.
+    /// The principal in whose name the job acts, with its current rights: the job's creator, or the
+    /// principal that last resumed the job or began its undo.
     package let principal: Principal
     /// The most rows of this batch.
     package let limit: Int
@@ -255,8 +255,8 @@ package struct JobResult: Sendable {
     /// The type of the object: `user`, `invite` or `api_key`.
     package var targetType: String?
     package var targetID: UUID?
-    /// The user who survived, if the row failed because its user was merged. For a stored row, that
-    /// is the user who has survived until now.
+    /// The id of the object in conflict, if the row failed because of a conflict. If the row's user
+    /// was merged, it is the surviving user; a stored row has no other conflicting id.
     package var conflictingID: UUID?
     /// What the undo of this row needs; `nil` if there is nothing to undo.
     package var effect: JSONValue?
@@ -289,8 +289,8 @@ package struct JobResult: Sendable {
         if case let effect = try found.json(6), effect != .null { self.effect = effect }
     }
 
-    /// The SQL of `columns` and, for a row that failed because its user was merged, of the
-    /// surviving user.
+    /// The SQL of `columns`, followed by the id of the surviving user if the row failed because its
+    /// user was merged.
     static func reported(in tenant: UUID) -> SQL {
         """
         \(columns), CASE WHEN target_type = 'user' AND code = 'conflict' THEN

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// The error if the job's state does not permit the requested action.
+/// The error that is thrown if the job's state does not permit the requested action.
 package struct WrongJobState: Error, Sendable {
     package var detail: String
 }

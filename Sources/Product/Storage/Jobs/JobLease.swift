@@ -16,7 +16,8 @@ extension Database {
     package static let jobLease: Int64 = 30
     static let dueJobs = 64
 
-    /// Returns the due jobs, the longest waiting first: one for each tenant without a running job.
+    /// Returns the due jobs, at most one for each tenant, the longest waiting first. If a tenant
+    /// has a running job, only that job can be due, when its lease is over.
     package func dueJobs() async throws(PostgresError) -> [DueJob] {
         let now = clock()
         return try await platform.read(
@@ -36,7 +37,8 @@ extension Database {
         }
     }
 
-    /// Resumes the jobs that were paused because their tenant was suspended, if it is active again.
+    /// Resumes the jobs that were paused because their tenant was suspended, if the tenant is
+    /// active again.
     package func releaseJobs() async throws {
         let rows = try await platform.read(
             """
@@ -58,9 +60,9 @@ extension Database {
         }
     }
 
-    /// Takes a lease on the job and returns it; `nil` if another runner took it first. A job of a
-    /// suspended tenant is paused instead. If the job's last runner has stopped without a result,
-    /// for example in a crash, that counts as a failed batch.
+    /// Takes a lease on the job and returns the job; `nil` if another runner took it first. A job
+    /// of a suspended tenant is paused instead. If the job's last runner has stopped without a
+    /// result, for example in a crash, that counts as a failed batch.
     package func takeJob(_ due: DueJob) async throws -> JobRow? {
         guard due.isTenantActive else {
             try await pauseJobOfSuspended(due)
@@ -95,8 +97,8 @@ extension Database {
         }
     }
 
-    /// Gives up the lease, so that any runner may take the job after `seconds`. `failed` is whether
-    /// to count a failed batch.
+    /// Gives up the lease, so that any runner may take the job after `seconds`. If `failed` is
+    /// true, a failed batch is counted.
     package func yieldJob(
         _ job: JobRow, after seconds: Int64 = 0, failed: Bool = false
     ) async throws {

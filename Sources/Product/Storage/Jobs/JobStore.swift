@@ -49,7 +49,8 @@ package struct JobRow: ListedRow {
     /// The time until which the job can be undone, exclusive; `nil` if there is nothing to undo.
     package var undoUntil: Timestamp?
 
-    /// Seconds for which a job is kept after its end, with its rows and its undo.
+    /// Seconds for which a job and its rows are kept after its end. Until then the job can be
+    /// undone.
     package static let keptSeconds: Int64 = 30 * 86_400
 
     static let columns: SQL =
@@ -252,10 +253,10 @@ package enum JobLimits {
     /// The most rows of a bulk action.
     package static let rows = 100_000
     /// The most rows of all jobs of a tenant together, including ended jobs that are kept for their
-    /// reports. It is ten of the largest imports.
+    /// reports. It is enough for ten imports of the largest size.
     package static let kept = 50_000_000
-    /// The rows of one batch. Each needs a savepoint, and PostgreSQL holds 64 of a transaction in
-    /// memory.
+    /// The most rows of one batch. Each row needs a savepoint, and PostgreSQL holds only 64
+    /// savepoints of a transaction in memory.
     package static let batch = 50
 }
 
@@ -276,8 +277,8 @@ package struct JobMaker: Sendable, Equatable {
     /// The tenant that the credential belongs to; `nil` for the platform.
     package var home: UUID?
 
-    /// The service itself. A rule of the tenant's policy acts in this name, so that it continues
-    /// when the person who published it leaves.
+    /// The service itself. A rule of the tenant's policy acts in this name, so that the rule still
+    /// acts after the person who published the policy has left.
     package static let system = JobMaker(
         type: Actor.system.type, id: Actor.system.id, name: Actor.system.name, home: nil)
 
@@ -294,8 +295,8 @@ package struct JobMaker: Sendable, Equatable {
 }
 
 extension Change {
-    /// Returns the current rights of a job's maker; `nil` if the credential is no longer valid.
-    /// They cannot change until the transaction ends.
+    /// Returns the current rights of a job's maker; `nil` if the credential is no longer valid. The
+    /// rights cannot change until the transaction ends.
     func principal(of maker: JobMaker) async throws -> Principal? {
         // The system has no rights, so only jobs that require none can run in its name.
         if maker.isSystem { return .anyone }
