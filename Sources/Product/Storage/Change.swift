@@ -43,8 +43,8 @@ package struct Change: Sendable {
     /// The transaction; it is open until the body of `TenantScope.change` returns.
     package let transaction: Transaction
     let invalidations: InvalidationPublisher
-    /// Whether the change locks rows. False in a dry run, which must not block others and stores
-    /// nothing.
+    /// Whether the change locks rows. False if the change only computes a decision: it stores
+    /// nothing and must not block others.
     var locksRows = true
     /// The audit events and the state that a decision collects until they are written; `nil` in
     /// every other change.

@@ -4,9 +4,9 @@ import Synchronization
 import Text
 
 /// Writes one kind of counts that this process holds in memory. Each tenant has at most one write
-/// at a time. A caller waits for a write that is already running, so that its next read from the
-/// primary includes those counts. During an outage of the database nothing is written. A request
-/// waits for at most two writes.
+/// at a time. A caller waits for a write that is already running, so that the caller's next read
+/// from the primary includes the counts of that write. During an outage of the database nothing is
+/// written. A request waits for at most two writes.
 package final class CountWriting: Sendable {
     /// The continuation of a waiting call; it receives whether the call should try to write now.
     private typealias Waiter = CheckedContinuation<Bool, Never>

@@ -19,8 +19,8 @@ package final class Database: Sendable {
     package let options: Options
     /// The service's secret keys. Every other key of the service is derived from them, by purpose.
     package let secrets: SecretKeys
-    /// The keys that hash the look-up values of the directory (such as addresses). So a dump of the
-    /// database names no person.
+    /// The keys with which the look-up values of the directory, such as addresses, are hashed. So a
+    /// dump of the directory alone names no person.
     package let directory: DerivedKeys
     /// Encrypts the secrets that the service must be able to read again.
     package let sealer: Sealer

@@ -1,10 +1,11 @@
 import Postgres
 import Text
 
-/// A WAL position that a read must include. A standby that has not replayed it yet may not answer.
+/// A WAL position that a read must include. A standby that has not replayed this position yet must
+/// not answer.
 package struct ReadPosition: Sendable, Comparable, CustomStringConvertible {
-    /// The position for the reads of the current call; `nil` if they must not use a standby.
-    /// Concurrent calls each have their own.
+    /// The position for the reads of the current call; `nil` if they must not use a standby. Each
+    /// of several concurrent calls has its own position.
     @TaskLocal package static var current: ReadPosition?
 
     let log: WALPosition
@@ -25,7 +26,7 @@ package struct ReadPosition: Sendable, Comparable, CustomStringConvertible {
     package static func < (one: ReadPosition, other: ReadPosition) -> Bool { one.log < other.log }
 }
 
-/// The commits of one request: the WAL position after the newest.
+/// Records the commits of one request: the WAL position after the newest commit.
 package final class OwnCommits: Sendable {
     private let position = CommitPosition()
 
@@ -54,8 +55,9 @@ extension Database {
     }
 
     /// Reads rows, possibly without the latest changes of other requests. A standby may answer if
-    /// `ReadPosition.current` is set; otherwise the primary does. If `tenant` is nil, the platform
-    /// role reads across all tenants. Never use it for a value that is cached, or for a decision.
+    /// `ReadPosition.current` is set; otherwise the primary answers. If `tenant` is nil, the
+    /// platform role reads across all tenants. Never use it for a value that is cached, or for a
+    /// decision.
     func readLagging(_ sql: SQL, in tenant: UUID?) async throws(PostgresError) -> Rows {
         let role: Standbys.Role = tenant == nil ? .platform : .app
         if let rows = await options.standbys?.read(
@@ -67,7 +69,8 @@ extension Database {
         return try await app.tenantRead(tenant, sql)
     }
 
-    /// Like `readLagging`, with the app role and no tenant: for tables that belong to the system.
+    /// Like `readLagging`, but with the app role and no tenant, for tables that belong to the
+    /// system.
     func readLaggingAsApp(_ sql: SQL) async throws(PostgresError) -> Rows {
         if let rows = await options.standbys?.read(sql, by: .app, from: ReadPosition.current?.log) {
             return rows

@@ -10,12 +10,11 @@ package struct Retention: Sendable, Equatable {
 
     /// How long responses are stored under an Idempotency-Key.
     package var answers: Int64 = 24 * 3600
-    /// How long decisions are kept, and the rows by which their retries are recognised.
+    /// How long decisions, and the rows by which their retries are recognised, are kept.
     package var decisions: Int64 = 90 * 86_400
     /// How long tokens are kept after their expiry, so that a late click gets an explanation.
     package var tokens: Int64 = 86_400
-    /// How long the record of whether a mail was sent is kept. The mail's text is deleted much
-    /// earlier.
+    /// How long it is recorded whether a mail was sent. The mail's text is deleted much earlier.
     package var mail: Int64 = 30 * 86_400
 
     /// How long the daily counts of each key's uses are kept.
@@ -30,7 +29,7 @@ package struct Retention: Sendable, Equatable {
     package init() {}
 }
 
-/// A kind of rows that expire, and when they are deleted.
+/// A table whose rows expire, and when its rows are deleted.
 struct EndedRows: Sendable {
     enum Kind: Sendable {
         /// Rows of a system table, deleted in batches across all tenants.
@@ -55,7 +54,7 @@ struct EndedRows: Sendable {
     var kind: Kind
     /// The column that holds the time from which the expiry counts.
     var column: String
-    /// Rows are deleted once the column's time is this many seconds ago.
+    /// How many seconds after the time in `column` a row is deleted.
     var seconds: @Sendable (Retention) -> Int64
     /// The most rows that one batch deletes. A batch that deletes fewer is the last one.
     var batch: Int {

@@ -18,8 +18,9 @@ package final class StorageCaches: Sendable {
 
     init(of replica: Replica) {
         self.replica = replica
-        // Each of 16 dictionaries gets 6,144 entries, which is three quarters of 8,192 slots. With
-        // a few more entries a dictionary would take 16,384 slots.
+        // The entries of an event loop are in 16 dictionaries: two halves in each of 8 shards. Each
+        // dictionary gets 6,144 entries, which is three quarters of its 8,192 slots. With more
+        // entries it would take 16,384 slots.
         keys = LeasedCache(of: replica, capacity: 98_304)
         tenants = LeasedCache(of: replica, capacity: 10_000)
         locators = LeasedCache(of: replica, capacity: 10_000)
@@ -143,8 +144,8 @@ extension PresentedKey {
 }
 
 extension CORSRows {
-    /// The objects that the cached rows depend on; `nil` for an unknown tenant, since creating a
-    /// tenant publishes no invalidation.
+    /// The objects that the cached rows depend on; `nil` for an unknown tenant, whose rows are not
+    /// cached.
     fileprivate func tags(of holder: Database.CORSOwner) -> CacheTags? {
         switch holder {
         case .platform: CacheTags(CacheTag(.platform))

@@ -50,7 +50,7 @@ package struct MemberFault: Sendable {
     }
 }
 
-/// Translates errors of storage and of the database to what they mean for a caller.
+/// Translates errors of storage and of the database into what they mean for a caller.
 extension StorageFailure {
     /// Translates an error; `nil` if it is an internal fault.
     package init?(_ error: any Error) {
@@ -139,7 +139,7 @@ extension StorageFailure {
     }
 }
 
-/// An error that, in an action on many rows, can fail one row and let the others go on.
+/// An error that can fail one row of an action on many rows, so that the other rows go on.
 package protocol RowRefusal: Error {
     /// The code and the text of the failed row's result, and the id of the object in conflict, if
     /// any. `nil` if the error must fail the whole action.

@@ -1,7 +1,7 @@
 import Domain
 import Postgres
 
-// Enumerations that columns store by raw value. The column's CHECK lists the same values.
+// The enumerations that columns store as raw values. Each column's CHECK lists the same values.
 
 extension User.Status: PostgresEncodable, PostgresDecodable {}
 extension User.Source: PostgresEncodable, PostgresDecodable {}
