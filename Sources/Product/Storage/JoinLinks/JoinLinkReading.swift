@@ -12,8 +12,9 @@ package enum BroughtToken: Sendable, Equatable {
 }
 
 extension Change {
-    /// Whether a key of this tenant or of the platform is not revoked and may still invite. Its
-    /// expiry is not checked, since its links expire with it.
+    /// Whether `inviter` is the id of a key of this tenant or of the platform that is not revoked
+    /// and may still invite. The key's expiry is not checked, since its join links expire together
+    /// with it.
     private func isLive(inviter text: String) async throws(PostgresError) -> Bool {
         guard let id = UUID(text) else { return false }
         let condition: SQL =
@@ -31,8 +32,8 @@ extension Change {
         return !platforms.isEmpty
     }
 
-    /// Returns the join link that meets the condition, without a lock. Its facts are checked again
-    /// when a use of the link is counted.
+    /// Returns the join link that meets the condition, without locking its row. The link's state is
+    /// checked again when a use of the link is counted.
     func joinLink(where condition: SQL) async throws(PostgresError) -> JoinLinkFacts? {
         let rows = try await query(
             """
@@ -54,9 +55,9 @@ extension Change {
 }
 
 extension TenantScope {
-    /// Returns the links, with those shown as revoked whose makers may no longer invite: a revoked
-    /// key, or an operator or user who was removed or lost the right. The sign-up rules decide the
-    /// same when a person uses such a link.
+    /// Returns the links. A link is shown as revoked if its maker may no longer invite: its key was
+    /// revoked, or its operator or user was removed or lost the right to invite. The sign-up rules
+    /// decide the same when a person uses the link.
     func withLiveMakers(_ rows: [JoinLinkRow]) async throws(PostgresError) -> [JoinLinkRow] {
         let now = database.clock()
         let active = rows.filter { $0.link.status(at: now) == .active }
@@ -92,8 +93,8 @@ extension TenantScope {
                 """))
     }
 
-    /// Returns those of the keys that are not revoked and may still invite, each with the user who
-    /// owns it.
+    /// Returns the keys that are not revoked and may still invite. The value for a key is the user
+    /// who owns it; `nil` if no user does.
     private func liveKeys(_ ids: [UUID]) async throws(PostgresError) -> [UUID: UUID?] {
         if ids.isEmpty { return [:] }
         let rows = try await database.readLagging(
@@ -127,12 +128,13 @@ extension TenantScope {
     }
 }
 
-/// A join link with its tenant, as its public page shows it.
+/// A join link and its tenant, as the link's public page shows them.
 package struct OfferedJoinLink: Sendable {
     package var row: JoinLinkRow
     package var tenant: TenantRow
 
-    /// Returns the code for why the link admits no one, such as `join_revoked`; `nil` if it works.
+    /// Returns the code of the reason why the link admits nobody, such as `join_revoked`; `nil` if
+    /// the link works.
     package func fault(at now: Timestamp) -> String? {
         let status = row.link.status(at: now)
         guard status == .active else { return "join_\(status.rawValue)" }

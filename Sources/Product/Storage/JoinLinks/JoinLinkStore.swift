@@ -5,8 +5,8 @@ import Text
 /// A join link as stored, with only a hash of its token.
 package struct JoinLinkRow: ListedRow {
     package var link: JoinLink
-    /// The address to which the link's page redirects at the end, at one of the tenant's clients;
-    /// `nil` for none.
+    /// Where the link's page redirects at the end: a redirect address of one of the tenant's
+    /// clients; `nil` for none.
     package var returnTo: String?
     /// The type of the actor who made the link, such as `operator` or `key`.
     package var makerType: String
@@ -54,7 +54,7 @@ package struct JoinLinkRow: ListedRow {
     var target: AuditTarget { AuditTarget("join_link", id, id.description) }
 }
 
-/// A request to make a join link; its input is checked.
+/// A request to make a join link. Its values have been checked already.
 package struct JoinLinkRequest: Sendable {
     /// The email domains that the link admits, as A-labels; empty for every domain.
     package var domains: [String]
@@ -104,8 +104,7 @@ extension Change {
     package func makeJoinLink(
         _ request: JoinLinkRequest
     ) async throws -> (row: JoinLinkRow, token: String) {
-        // Locks the tenant, so that a link of a concurrent request cannot be missing from the
-        // count.
+        // Locks the tenant: otherwise the count could miss a link that a concurrent request makes.
         guard try await lockPolicy().policy.signUp != .closed else {
             throw StorageFailure.conflict(
                 code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
@@ -186,7 +185,8 @@ extension TenantScope {
         return try await listed(rows.first?.get(0, as: String?.self) ?? nil)
     }
 
-    /// Returns the same kind of address for a password reset.
+    /// Returns the address to which the page of a password reset redirects at the end; `nil` if
+    /// there is none, or if it no longer belongs to the tenant's clients.
     package func returnAddress(ofReset token: String) async throws(PostgresError) -> String? {
         let rows = try await read(
             """
