@@ -21,7 +21,8 @@ package struct ListHistogram: Sendable {
     package var bars: [Bar]
 
     /// Returns the SQL that selects the start of each bar and its number of rows, counted up to
-    /// `most` plus one. `source` returns the rows that meet a further condition.
+    /// `most` plus one. `source` takes a further condition and returns the SQL of the list's rows
+    /// that meet it.
     static func counting(
         _ starts: [Timestamp], until: Timestamp, of column: SQL, _ source: (SQL) -> SQL
     ) -> SQL {
@@ -35,7 +36,8 @@ package struct ListHistogram: Sendable {
             """
     }
 
-    /// Returns the same SQL for a single bar.
+    /// Returns the SQL that selects the start of a single bar and its number of rows, counted up to
+    /// `most` plus one.
     static func counting(
         from start: Timestamp, until end: Timestamp, of column: SQL, _ source: (SQL) -> SQL
     ) -> SQL {
@@ -58,7 +60,7 @@ extension ListHistogram.Bar {
 
 /// A request for a histogram of a list.
 package struct HistogramRequest: Sendable {
-    /// The numbers of bars that a request may ask for.
+    /// How many bars a request may ask for.
     package static let bars = 10...120
     /// The possible lengths of a bar in seconds: from a minute to 30 days.
     private static let steps: [Int64] = [
@@ -70,7 +72,7 @@ package struct HistogramRequest: Sendable {
     package var since: Timestamp?
     /// The end of the period; `nil` for now.
     package var until: Timestamp?
-    /// Approximately the most bars.
+    /// The approximate upper limit of the number of bars.
     package var most: Int
     /// An IANA time zone name. Bars of a day or longer begin at midnight in this zone.
     package var zone: String
@@ -105,9 +107,9 @@ package struct HistogramRequest: Sendable {
 }
 
 extension Database {
-    /// Returns the histogram; `nil` if PostgreSQL does not know the zone. `column` is the rows'
-    /// column of time, and `oldest` selects the time of the oldest row. `source` returns the rows
-    /// that pass the filters and a further condition.
+    /// Returns the histogram; `nil` if PostgreSQL does not know the zone. `column` is the column
+    /// with the time of a row, and `oldest` selects the time of the oldest row. `source` takes a
+    /// further condition and returns the SQL of the rows that meet it and pass the filters.
     func histogram(
         _ request: HistogramRequest, of column: SQL, oldest: SQL, in tenant: UUID?,
         _ source: (SQL) -> SQL

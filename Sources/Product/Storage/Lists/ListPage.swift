@@ -1,10 +1,10 @@
 import Postgres
 import Text
 
-/// The number of rows in a list, exact or at least.
+/// The number of rows in a list: the exact number or a lower bound.
 package struct ListTotal: Sendable, Equatable {
-    /// The largest exact total; counting stops above it. An exact larger number is of little use,
-    /// and would require reading the whole table.
+    /// The largest exact total; counting stops above it. A larger exact number would be of little
+    /// use, and counting it would require reading the whole table.
     package static let most = 10_000
 
     package var value: Int
@@ -22,8 +22,8 @@ package struct ListTotal: Sendable, Equatable {
 /// One page of a list: its rows, the position of the next page, and the list's total.
 package struct ListPage<Row: Sendable>: Sendable {
     package var rows: [Row]
-    /// The sort value and the id of the last row, with which the next page begins; `nil` if there
-    /// is none.
+    /// The sort value and the id of this page's last row, after which the next page begins; `nil`
+    /// if there is no next page.
     package var next: (value: String, id: UUID)?
     package var total: ListTotal
 
@@ -39,11 +39,12 @@ package struct ListPage<Row: Sendable>: Sendable {
     }
 }
 
-/// A row of a list that pages can be made of.
+/// A row of a list that is divided into pages.
 package protocol ListedRow: Sendable {
     var id: UUID { get }
     var createdAt: Timestamp { get }
-    /// Returns the row's value in the column by which the list is sorted, as a cursor contains it.
+    /// Returns the row's value in the column by which the list is sorted, in the form that a cursor
+    /// contains.
     func value(of sort: ListQuery.Sort) -> String
 }
 
@@ -64,7 +65,7 @@ extension ListPage where Row: ListedRow {
 }
 
 extension Rows {
-    /// Returns the page that the rows of a `ListStatement` form.
+    /// Returns the page that consists of these rows, which a `ListStatement` selected.
     func page<T: ListedRow>(
         _ list: ListQuery, _ decode: (Row) throws(PostgresError) -> T
     ) throws(PostgresError) -> ListPage<T> {
@@ -101,7 +102,8 @@ struct ListStatement {
         return "SELECT \(columns)\(counting(list)) FROM \(source)\(everyTime)\(list.tail)"
     }
 
-    /// Returns the SQL of the column `counted`, up to 10,001; empty if the total is already known.
+    /// Returns the SQL of the column `counted`, which counts up to 10,001 rows; empty if the total
+    /// is already known.
     func counting(_ list: ListQuery) -> SQL {
         guard list.total == nil else { return "" }
         let most = ListTotal.most + 1
@@ -119,9 +121,9 @@ package struct ListQuery: Sendable {
         case createdAt
         /// Only for lists of events.
         case occurredAt
-        /// Only for lists that have an address.
+        /// Only for lists whose rows have an address.
         case email
-        /// Only for lists that have a name; ignores case.
+        /// Only for lists whose rows have a name; ignores case.
         case name
         /// Only for lists of users. Users who have never signed in come before all who have.
         case lastSignIn
@@ -132,7 +134,7 @@ package struct ListQuery: Sendable {
     package var descending: Bool
     /// The sort value and the id of the previous page's last row; `nil` for the first page.
     package var after: (value: String, id: UUID)?
-    /// The list's total, as the cursor contains it; `nil` for the first page, which counts it.
+    /// The list's total from the cursor; `nil` for the first page, whose statement counts the rows.
     package var total: ListTotal?
 
     package init(
@@ -147,8 +149,9 @@ package struct ListQuery: Sendable {
     }
 
     /// The number of rows to fetch: more than the page has, to see whether there is a next page.
-    /// Only a few values are used, as literals. Each text is a separate prepared statement, and
-    /// with a parameter PostgreSQL would plan the statement again at every call.
+    /// Only a few values are used, because each value is a literal in the SQL and so needs its own
+    /// prepared statement. With a parameter instead, PostgreSQL would plan the statement again at
+    /// every call.
     var fetched: Int { [2, 11, 21, 51, 101].first { $0 > limit } ?? max(201, limit + 1) }
 
     /// The SQL to append to a WHERE clause: the condition on the previous page's last row, the
@@ -188,7 +191,8 @@ package struct ListQuery: Sendable {
         " AND \(column) BETWEEN '-infinity' AND 'infinity'"
     }
 
-    /// The same condition on the column by which the list is sorted; empty if that is not a time.
+    /// The condition `everyTime(_:)` on the column by which the list is sorted; empty if that
+    /// column is not a time.
     var everyTime: SQL {
         switch sort {
         case .createdAt, .occurredAt, .lastSignIn: Self.everyTime(column)

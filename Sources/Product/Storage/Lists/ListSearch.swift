@@ -13,11 +13,11 @@ struct ListSearch: Sendable {
     var text: SearchedText?
     /// The text to search for, if many rows match it; otherwise nil.
     var frequent: SearchedText?
-    /// Some of the rows that match, if there are many. They give a lower bound of the total, after
-    /// the list's filters.
+    /// The ids of some of the matching rows, if many rows match; otherwise nil. How many of these
+    /// rows pass the list's filters is a lower bound of the total.
     var some: [UUID]?
-    /// The rows that meet a frequent condition, from the index of another table, in order of age;
-    /// `nil` if there are none.
+    /// The rows that meet a condition that many rows meet, read in order of age from the index of
+    /// another table; `nil` if no such index can be used.
     var byAge: AgedRows?
 
     /// The ids that are in every list of `ids`; `nil` if `ids` is empty.
@@ -45,7 +45,7 @@ struct AgedRows: Sendable {
 }
 
 extension TenantScope {
-    /// Returns how to search a list for a text; with nil every row passes.
+    /// Returns how to search a list for a text. If the text is nil, every row passes.
     func search(
         _ text: String?, in name: SearchedList.Name
     ) async throws(PostgresError) -> ListSearch {
@@ -54,15 +54,16 @@ extension TenantScope {
         return search
     }
 
-    /// The most matches that count as few. In a table of a million rows, both ways of making a page
-    /// then cost about the same.
+    /// The largest number of matches that counts as few. At this number, both ways to make a page
+    /// cost about the same in a table of a million rows.
     static let few = 4000
     /// How many matches of a frequent text are fetched at a time.
     private static let most = 2000
 
-    /// Returns one page. The rows with a frequent text are first looked for in the order of the
-    /// list, up to a number of rows. If that finds too few, they are fetched by the text, in the
-    /// same order. If the filters leave too few of those, the whole list is scanned.
+    /// Returns one page. If many rows match the text, a limited number of rows is scanned first, in
+    /// the order of the list. If this scan finds too few matches, matches are looked up by the
+    /// text, in the same order. If the filters leave too few of these matches, the whole list is
+    /// scanned.
     func page<Found: ListedRow>(
         of listed: SearchedList, _ search: ListSearch, _ list: ListQuery,
         walking most: Int? = nil,
@@ -77,7 +78,8 @@ extension TenantScope {
             other.ids.append(together)
             rows = try await readLagging(listed.sql(other, list))
             found = try decode(rows)
-            // In the order by last sign-in, these matches are not the first ones of the list.
+            // If the list is sorted by last sign-in, these matches are not the first matches in its
+            // order.
             let isOther = list.sort == .lastSignIn
             if isOther || found.count < list.fetched, together.count == Self.most {
                 other.ids.removeLast()
@@ -138,11 +140,13 @@ extension TenantScope {
 /// A searched text as patterns for LIKE. A row matches if its text contains every word, in any
 /// order.
 struct SearchedText: Sendable {
-    /// The patterns that are looked up first. If any word has three characters or more, a row must
-    /// match each of these patterns, one for each such word. Otherwise the row's text, or a word in
-    /// it, must begin with the first word.
+    /// The patterns that are looked up first. If any word has three characters or more, there is
+    /// one pattern for each such word, and a row must match all patterns. Otherwise a row must
+    /// match one of two patterns: its text, or a word in its text, begins with the first searched
+    /// word.
     let patterns: [String]
-    /// For each word that is not looked up, its patterns. A row must match one of them.
+    /// The patterns of each word that is not looked up. For each such word, a row must match one of
+    /// the patterns.
     private let others: [[String]]
     private let isAll: Bool
 
@@ -167,8 +171,8 @@ struct SearchedText: Sendable {
         others.map { Self.condition($0, "ANY", on: content) }.reduce("", +)
     }
 
-    /// Under row-level security the planner assumes that few rows meet a LIKE. CASE makes it assume
-    /// half of them, so that it reads in the order of the index.
+    /// Under row-level security the planner assumes that few rows meet a LIKE. CASE makes the
+    /// planner assume that half of the rows meet it, so that it reads in the order of the index.
     private static func condition(_ patterns: [String], _ which: SQL, on content: SQL) -> SQL {
         " AND CASE WHEN \(content) LIKE \(which) (\(patterns)) THEN true ELSE false END"
     }
@@ -181,13 +185,13 @@ extension Database {
         return words.isEmpty ? [text.lowercased()] : words.map(String.init)
     }
 
-    /// Returns patterns for LIKE ALL or ILIKE ALL, by which a text must contain each word.
+    /// Returns patterns for LIKE ALL or ILIKE ALL. A text matches them if it contains each word.
     static func patterns(of text: String) -> [String] {
         words(of: text).map { "%\(escapeLike($0))%" }
     }
 }
 
-/// A list whose rows may be searched by a text.
+/// A list whose rows can be searched for a text.
 struct SearchedList: Sendable {
     enum Name: String, Sendable {
         case users
@@ -197,7 +201,7 @@ struct SearchedList: Sendable {
 
     var name: Name
     var tenant: UUID
-    /// The SQL of a row's text that is searched, in lower case.
+    /// The SQL of the text, in lower case, that is searched in each row.
     var content: SQL
     /// The columns from which `content` is computed.
     var searched: SQL
@@ -205,11 +209,11 @@ struct SearchedList: Sendable {
     var condition: SQL
     /// Whether nearly all of the tenant's rows meet the condition.
     var isWide = false
-    /// If the filter allows several values of one column: a condition for each value. Each begins
-    /// with AND and has an index in the list's order.
+    /// If the filter allows several values of one column, one condition for each value. Each
+    /// condition begins with AND and has an index that is in the list's order.
     var ways: [SQL] = []
-    /// Returns the whole statement, from the SQL of the page's rows and of the column `counted` (or
-    /// empty).
+    /// Returns the whole statement. `page` is the SQL of the page's rows; `counting` is the SQL of
+    /// the column `counted`, or empty.
     var statement: @Sendable (_ page: SQL, _ counting: SQL, _ list: ListQuery) -> SQL
 
     private var rows: SQL { "\(raw: name.rawValue) WHERE \(condition)" }
@@ -246,7 +250,8 @@ struct SearchedList: Sendable {
         if few != nil {
             // The rows are few, and sorting the page reads all of them anyway, so the same pass
             // counts them. OFFSET 0 keeps the planner from reading in the order of the index
-            // instead: it assumes that the rows are evenly spread, but they may all be at the end.
+            // instead. The planner assumes that these rows are spread evenly over the index, but
+            // all of them may be at its end.
             let isWhole = list.total == nil && list.after == nil && search.some == nil
             if isWhole { counting = ", counted" }
             page = """
@@ -278,7 +283,7 @@ struct SearchedList: Sendable {
 }
 
 extension SearchedList {
-    /// Creates a list of the rows of one table, of which one column is searched.
+    /// Creates a list that shows rows of one table and searches one column of that table.
     init(
         _ name: Name, of tenant: UUID, in column: SQL, of columns: SQL, where condition: SQL,
         isWide: Bool = false,
@@ -334,24 +339,25 @@ package struct StoredText: Sendable {
 }
 
 extension SQL {
-    /// A condition, beginning with AND, that is true for every id. It is for lists that are read in
-    /// the order of ids, like `ListQuery.everyTime`.
+    /// A condition, beginning with AND, that is true for every id. It does for lists that are read
+    /// in the order of ids what `ListQuery.everyTime` does for lists in the order of a time.
     static let everyID: SQL = " AND id <= 'ffffffff-ffff-ffff-ffff-ffffffffffff'"
 
     /// Returns the value of a text column in a form that no index can be used for. It is for a
-    /// condition beside another one whose index finds few rows. Without statistics of the table,
-    /// PostgreSQL considers both indexes equally good, and might choose the one that finds nearly
-    /// all rows.
+    /// statement that has another condition, whose index finds few rows. Without statistics of the
+    /// table, PostgreSQL considers both indexes equally good, and might choose the index that finds
+    /// nearly all rows.
     static func unindexed(_ column: StaticString) -> SQL { "(\(raw: "\(column)") || '')" }
 }
 
 extension Database {
-    /// The number of rows from which a list of invites first updates the statistics of the tables
+    /// A request that creates at least this many invites first updates the statistics of the tables
     /// that it writes to.
     package static let largeWrite = 100
 
-    /// Updates the statistics of tables that large writes have made grow. They affect only the
-    /// speed of statements, so a failure (such as a concurrent ANALYZE) is ignored.
+    /// Updates the statistics of tables that have grown through large writes. Statistics affect
+    /// only the speed of other statements, so a failure (for example because of a concurrent
+    /// ANALYZE) is ignored.
     package func analyzeGrownTables() async {
         _ = try? await app.query("SELECT analyze_grown_tables()")
     }
