@@ -16,33 +16,36 @@ package struct MailLimitReached: Error, Sendable {
 /// server's own domain, but a tenant chooses the sender's name and the text.
 package enum MailLimit {
     package static let seconds: Int64 = 3600
-    /// Mails of one tenant to all addresses together.
+    /// Mails of one kind from one tenant to all addresses together.
     package static let ofTenant = 20_000
-    /// Mails in `MailPot.asks` of one tenant to one address.
+    /// Mails of the kinds in `MailPot.asks` from one tenant to one address.
     package static let asksOfTenant = 4
-    /// Mails in `MailPot.asks` of all tenants to one address.
+    /// Mails of the kinds in `MailPot.asks` from all tenants together to one address.
     package static let asks = 8
-    /// Mails in `MailPot.ownAsks` of all tenants to one address.
+    /// Mails of the kinds in `MailPot.ownAsks` from all tenants together to one address.
     package static let ownAsks = 4
-    /// Notices to one address that are sent at once; further ones are collected into one mail.
+    /// Notices to one address that are sent without delay; further notices are collected into one
+    /// mail.
     package static let notices = 3
-    /// Seconds for which a mail that collects notices waits for more of them. Together with the
-    /// sender's pause that is under ten minutes.
+    /// Seconds for which a mail that collects notices waits for further notices. This wait and the
+    /// sender's pause together take less than ten minutes.
     package static let foldingSeconds: Int64 = 540
     /// The most notices whose text a collecting mail shows; the others are only counted.
     package static let foldedNotices = 20
-    /// Why a mail is not sent to an address at its limit; the text is the same for every cause.
+    /// The reason that is shown when a mail is not sent because its address has reached a limit.
+    /// The text is the same for every limit.
     package static let words = "too many mails to this address"
 }
 
 /// A group of mail kinds that share one count per recipient and hour. The counts are independent,
-/// so that neither a tenant's invites nor a stranger's requests use up the limit of a warning.
+/// so that neither a tenant's invites nor a stranger's requests use up the limit of the notices.
 enum MailPot: Sendable {
     /// Mails by which tenants and operators ask something of a person.
     case asks
     /// Mails that anyone can request by claiming to be the person.
     case ownAsks
-    /// Mails about what a person must know of their account; they are never dropped.
+    /// Mails that tell a person what they must know about their account. These mails are never
+    /// dropped.
     case notices
 
     var kinds: [String] {
@@ -51,7 +54,7 @@ enum MailPot: Sendable {
 }
 
 extension Database {
-    /// Identifies an address in the mail table without revealing it.
+    /// Returns a keyed hash, which identifies an address in the mail table without revealing it.
     func recipient(_ address: String) -> [UInt8] {
         let key = (try? EmailAddress(address, allowSingleLabel: true))?.key ?? address
         return SHA256.authenticate(Array("mail \(key)".utf8), key: directoryKey)
@@ -59,9 +62,8 @@ extension Database {
 }
 
 extension Change {
-    /// How many mails of the kind the tenant may still send within this hour. Mails that this
-    /// transaction sends are not counted: a caller with a list asks once and then counts down
-    /// itself.
+    /// How many mails of the kind the tenant may still send within this hour. A caller that sends a
+    /// list of mails calls this once and then counts down by itself.
     package func mailsLeft(_ kind: OutgoingMail.Kind) async throws(PostgresError) -> Int {
         let sent =
             try await query(
@@ -113,8 +115,9 @@ extension Change {
         return own + others < most
     }
 
-    /// Selects how many mails of the pot were sent to the address. The subquery finds them by the
-    /// recipient and only then are the kinds filtered: otherwise all mails of a kind would be read.
+    /// Returns SQL that counts the mails of the pot to the address within the last hour. The
+    /// subquery finds mails by their recipient, and only the outer query filters them by kind:
+    /// otherwise PostgreSQL would read all mails of a kind.
     private func sent(_ pot: MailPot, to recipient: [UInt8], _ whose: SQL) -> SQL {
         """
         SELECT count(*) FROM (SELECT kind, failure FROM mail

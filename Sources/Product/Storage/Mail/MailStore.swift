@@ -18,11 +18,11 @@ package struct DueMail: Sendable {
 
 extension Change {
     /// Queues a mail, which is sent if this transaction commits. Replaces waiting mails of the same
-    /// kind about the same object, whose links are no longer valid. Returns false if the
-    /// recipient's limit per hour is reached: then the mail is not sent, and its invite shows so. A
-    /// notice is never refused; beyond its limit it is collected into a later mail. The purge of
-    /// one of `people`, or of the object, drops the mail. `known` is the mail's id if the object
-    /// stores it, so that delivery reports are expected.
+    /// kind about the same object, since their links are no longer valid. Returns false if the
+    /// recipient's limit per hour is reached: then the mail is not sent, and an invite that it is
+    /// about shows this. A notice is never refused; beyond the limit it is collected into a later
+    /// mail. If the object or one of `people` is purged, the mail is dropped. `known` is the mail's
+    /// id if the object stores that id; then delivery reports are expected.
     @discardableResult
     package func post(
         _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil
@@ -44,7 +44,8 @@ extension Change {
         return true
     }
 
-    /// Adds the notice to the waiting mail that collects notices, or queues such a mail.
+    /// Adds the notice to the waiting mail that collects notices. If no such mail waits, queues a
+    /// new one.
     private func fold(
         _ mail: OutgoingMail, of people: [UUID]
     ) async throws {
@@ -165,8 +166,8 @@ extension Database {
     static let mailStep: Int64 = 60
     static let urgentMailStep: Int64 = 1
 
-    /// Leases due mails, in the order of the queue, so that until the lease is over no other
-    /// replica takes them.
+    /// Leases due mails in the order of the queue. No other replica takes these mails until the
+    /// lease is over.
     package func takeDueMail() async throws -> [DueMail] {
         let now = clock()
         var found: [DueMail] = []
@@ -200,9 +201,9 @@ extension Database {
         return found
     }
 
-    /// The ids of due mails with their tenants, in the order of the queue. If few mails are due, it
-    /// reads only those: a scan in the order of the queue would also read all mails that wait for a
-    /// later attempt.
+    /// The ids of due mails with their tenants, in the order of the queue. If few mails are due,
+    /// only the due mails are read: a scan in the order of the queue would also read all mails that
+    /// wait for a later attempt.
     private func dueMail(at now: Timestamp) async throws(PostgresError) -> [(UUID, UUID)] {
         let few = try await platform.read(
             """
@@ -265,8 +266,9 @@ extension Change {
         if let shown { try await audit(.inviteMailRefused, shown.target, shown.changes) }
     }
 
-    /// Records a delivery report on the invite whose mail it is about, and returns what it changed.
-    /// `report` is nil if the returned message was no delivery report.
+    /// Records a delivery report on the invite whose mail the report is about, and returns what
+    /// changed. `token` is from the return address to which the report came. `report` is nil if the
+    /// message that came was no delivery report.
     package func take(
         _ report: DeliveryReport?, to token: String
     ) async throws -> BounceResult {
@@ -317,7 +319,7 @@ extension Change {
 }
 
 extension Database {
-    /// The tenant of a return address; nil if there is none.
+    /// The tenant to whose return address this token belongs; nil if there is no such tenant.
     package func tenant(ofReturnToken token: String) async throws(PostgresError) -> UUID? {
         let locator = ReturnToken.locator(token)
         guard locator.utf8.count == 6, locator.utf8.allSatisfy({ (0x30...0x7A).contains($0) })

@@ -3,22 +3,23 @@ import Domain
 import Postgres
 import Text
 
-/// Mails to operators about their own account. They may reveal a thief, so no later mail replaces
-/// them. Beyond three notices in an hour, further ones wait a few minutes to be sent together.
-/// Mails of tenants to the same address never delay those to the platform's own operators.
+/// Mails to operators about their own accounts. Such a mail may reveal a thief, so no later mail
+/// replaces it. After three notices in an hour, further notices wait a few minutes and are sent
+/// together. Mails that tenants send to the same address never delay mails to the platform's own
+/// operators.
 extension Change {
     /// The most mails of one kind to one operator in an hour.
     private static let alarmLimit = 20
-    /// The same limit for a mail about an added factor. Beyond it no factor can be added, since
-    /// each addition must be mailed.
+    /// The most mails to one operator in an hour about an added factor. Beyond this limit no factor
+    /// can be added, since the operator must get a mail about each addition.
     private static let factorLimit = 60
     /// How many wrong second factors after the right password cause a mail.
     private static let refusalsToTell = 3
 
     /// Notifies the operator that a factor or the password of the account changed; `what` is a
-    /// clause such as `passkey added`. Beyond the limit no mail is sent: a change is then made
-    /// without one, but adding a factor throws 409, since only the link in the mail can invalidate
-    /// the factor.
+    /// clause such as `passkey added`. Beyond the limit no mail is sent. Then adding a factor
+    /// throws 409, since only the link in the mail can invalidate the factor. Any other change is
+    /// made without a mail.
     package func tellOfChange(
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow,
         publicURL: String
@@ -60,8 +61,8 @@ extension Change {
         try await addOperatorLink(
             TokenSecret.hash(token) ?? [], for: person.id, to: .notMe, seconds: Self.noticeSeconds,
             isMailed: true, about: factor)
-        // Each mail gets a random object's id, since a later mail about the same object would
-        // replace it.
+        // Each mail gets a random id as its object, since a later mail about the same object would
+        // replace the mail.
         try await post(
             OutgoingMail(
                 kind, to: person.email,

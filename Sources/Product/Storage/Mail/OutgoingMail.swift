@@ -44,7 +44,7 @@ package struct OutgoingMail: Sendable {
         /// are not shown; `nil` if there are none.
         case notices
 
-        /// The group of kinds with which the mail is counted for its limit.
+        /// The group of kinds that share one limit with this kind.
         var pot: MailPot {
             switch self {
             case .invite, .operatorLink, .emailChange, .inviteDeclined, .joinApproved,
@@ -82,7 +82,7 @@ package struct OutgoingMail: Sendable {
     package var role: String?
     package var message: String?
     package var expiresAt: Timestamp
-    /// The notices that this mail combines; empty for any other kind.
+    /// The notices that a mail of the kind `notices` combines; empty for any other kind.
     package var parts: [OutgoingMail] = []
 
     package init(

@@ -4,7 +4,8 @@ import Postgres
 import Text
 
 extension Change {
-    /// The same transaction, whose audit rows name another actor from now on.
+    /// Returns the same transaction with another actor, whom the audit rows of the returned value
+    /// name.
     func acting(as actor: Actor) -> Change {
         var change = self
         change.actor = actor
@@ -24,8 +25,8 @@ extension Change {
             """)
     }
 
-    /// Mails a reset link to the operator who has confirmed the address, or else to the only
-    /// operator with it. In a tenant, only the tenant's own operators count.
+    /// Mails a reset link to the operator who has confirmed the address. If there is none, mails it
+    /// to the only operator with the address. In a tenant, only the tenant's own operators count.
     func offerOperatorReset(
         _ emailKey: String, _ publicURL: String
     ) async throws {
@@ -60,9 +61,9 @@ extension Change {
             about: id)
     }
 
-    /// Mails a user a reset link, but only if they have a password, or had one that an import could
-    /// not bring along. A user who signs in at a provider gets none: their mailbox must not become
-    /// a second way to sign in.
+    /// Mails a user a reset link, but only if the user has a password, or had a password that an
+    /// import could not transfer. A user who signs in only at a provider gets no link: the mailbox
+    /// must not become a second way to sign in.
     func offerUserReset(
         _ emailKey: String, returnTo: String?, _ publicURL: String
     ) async throws {
@@ -101,8 +102,9 @@ extension Database {
     /// Seconds for which the link of a reset is valid.
     package static let resetSeconds: Int64 = 3600
 
-    /// Creates a link to set a new password, which the server's administrator gives to the operator
-    /// without mail. Returns nil if no operator has the address, or if that operator is suspended.
+    /// Creates a link to set a new password. The server's administrator gives this link to the
+    /// operator without a mail. Returns nil if no operator has the address, or if only suspended
+    /// operators have it.
     package func offerOperatorReset(
         to emailKey: String, tokenHash: [UInt8], by actor: Actor
     ) async throws -> OperatorRow? {
@@ -262,8 +264,8 @@ private struct DeadReset: Error {}
 /// A request for a password reset that has not been handled yet.
 package struct ResetAsk: Sendable {
     package var id: UUID
-    /// The nil tenant if the request is for an operator of the platform; any other tenant for its
-    /// users and its own operators.
+    /// The tenant whose users and own operators the request is for; the nil tenant if it is for an
+    /// operator of the platform.
     package var tenant: UUID
     package var emailKey: String
     /// The address to which the page of a user's reset leads after the new password is set; `nil`
@@ -308,8 +310,8 @@ extension Database {
         return try !(rows.only { try $0.get(0, as: Bool.self) })
     }
 
-    /// Leases waiting requests in order, so that until the lease is over no other replica takes
-    /// them.
+    /// Leases waiting requests, the earliest first. No other replica takes these requests until the
+    /// lease is over.
     package func takeResetAsks() async throws(PostgresError) -> [ResetAsk] {
         let now = clock()
         let rows = try await app.query(
@@ -326,7 +328,8 @@ extension Database {
         }
     }
 
-    /// Mails a reset link if the request's account may have one, and removes the request.
+    /// Mails a reset link if the request's account may have one, and takes the request out of the
+    /// queue.
     package func answer(_ ask: ResetAsk, publicURL: String) async throws {
         try await scope(ask.tenant).change(by: .system) { change in
             let ended = try await change.query(
