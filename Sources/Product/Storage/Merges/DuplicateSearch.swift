@@ -3,11 +3,12 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// The most possible duplicates of one user that one address or subject finds.
+    /// The most possible duplicates of a user that the look-up of one address or subject returns.
     static let partnerLimit = 5
 
     /// The possible duplicates of the users of one page, and the page itself. A pair has one item
-    /// of evidence for each look-up that found it. Only addresses from trusted providers count.
+    /// of evidence for each look-up that found it. An address counts as verified only if a trusted
+    /// provider reported it.
     package func duplicates(
         _ list: ListQuery
     ) async throws(PostgresError) -> (pairs: [DuplicatePair], page: ListPage<UserRow>) {
@@ -179,8 +180,8 @@ struct DuplicateSearch {
             """
     }
 
-    /// Finds other users with the same subject at the same kind of provider, such as under another
-    /// issuer. Password identities never match, since their subject is the user's own id.
+    /// Finds other users with the same subject at the same kind of provider, for example under
+    /// another issuer. Password identities never match, since their subject is the user's own id.
     func subjects(in tenant: UUID) -> SQL {
         let asked = asked { user in
             user.identities.map { ($0.subject, $0.provider) }

@@ -3,11 +3,11 @@ import JSON
 import Postgres
 import Text
 
-/// What was ended by the undo of a merge: access that was created for the winner after the merge,
-/// possibly by the other person.
+/// The access that the undo of a merge ended. It was created for the winner after the merge,
+/// possibly by the loser's person.
 package struct EndedAccess: Sendable {
-    /// Keys that were created or rotated after the merge, and further keys that were created with
-    /// those.
+    /// Keys that were created or rotated after the merge, and all keys that were created by means
+    /// of these keys.
     package var keys: [UUID] = []
     package var sessions = 0
     package var linkGrants = 0
@@ -40,12 +40,13 @@ package struct EndedAccess: Sendable {
 }
 
 /// Ends access that was created for the winner between a merge and its undo, since the loser's
-/// person may have created it. After the undo none of it works for the winner, and keys that return
-/// to the loser do not work with secrets from after the merge.
+/// person may have created it. This includes keys that the merge moved to the winner and that were
+/// rotated after the merge.
 extension Change {
     /// The reasons why the merge cannot be undone yet: sign-ins that were added since the merge, a
     /// changed address, and a deletion of the winner. Only a person can say to whom a new sign-in
-    /// or address belongs. A sign-in that an operator linked was already decided by a person.
+    /// or address belongs. A sign-in that an operator linked is not a reason, since a person has
+    /// decided about it already.
     func accessToJudge(_ merge: MergeRow, _ winner: UserRow) async throws -> [UndoConflict.Reason] {
         let rows = try await query(
             """
@@ -129,8 +130,9 @@ extension Change {
         ).all(Self.id)
     }
 
-    /// Removes a password that is newer than the merge; returns whether there was one. The winner's
-    /// password from before the merge is lost, so if there was one, a new one can be set by mail.
+    /// Removes a password that is newer than the merge; returns whether there was one. A password
+    /// that the winner had before the merge is lost; the winner can then set a new password by
+    /// mail.
     private func endPassword(
         of winner: UserRow, since merge: MergeRow
     ) async throws -> Bool {

@@ -62,7 +62,7 @@ package struct MergeRow: ListedRow {
 }
 
 extension TenantScope {
-    /// One page of merges, newest first. If `winner` is nil, the merges of all users.
+    /// One page of merges, newest first. If `winner` is nil, it contains the merges of all users.
     package func merges(
         _ list: ListQuery, winner: UUID?
     ) async throws(PostgresError) -> ListPage<MergeRow> {

@@ -34,8 +34,8 @@ extension Change {
         }
     }
 
-    /// Throws 409 if the merge would activate a winner whose sign-ins were never proved. Anyone may
-    /// have signed up so, and knows the password.
+    /// Throws 409 if the merge would activate a winner with a sign-in that was never proved. Anyone
+    /// could have signed up as this user, and would know the password.
     private func requireProved(_ winner: UserRow, _ loser: UserRow) async throws {
         guard winner.status == .pending, loser.status == .active else { return }
         let unproved = try await query(
@@ -129,8 +129,8 @@ extension Change {
         return try rows.only(MergeRow.init)
     }
 
-    /// Moves the loser's keys to the winner. Each keeps at most the scopes that it has already and
-    /// that the winner's role permits.
+    /// Moves the loser's keys to the winner. Each key loses the scopes that the winner's role does
+    /// not permit.
     private func moveKeys(
         from loser: UserRow, to winner: UserRow
     ) async throws -> [MovedKey] {
@@ -187,8 +187,7 @@ extension Change {
         return former
     }
 
-    /// The end of the time for which the winner keeps the loser's address: in effect never, unless
-    /// the merge is undone.
+    /// When the loser's address expires as a former address of the winner: in effect never.
     static let endOfTime = Timestamp(microseconds: 253_402_300_799_000_000)
 
     static func id(_ row: Row) throws(PostgresError) -> UUID { try row.get(0) }
@@ -234,8 +233,8 @@ extension Change {
             """)
     }
 
-    /// Completes the winner's row. The winner's own role, name, password and PIN stay. If either
-    /// user was exempt from the inactivity rule, the winner is.
+    /// Completes the winner's row. The winner's own role, name, password and PIN stay. The winner
+    /// is exempt from the inactivity rule if either user was.
     private func settle(
         _ winner: UserRow, after loser: UserRow
     ) async throws(PostgresError) {
@@ -264,15 +263,15 @@ extension Change {
 /// Locks on persons, so that sign-ins and merges of the same person run one after the other.
 extension Change {
     /// A statement that locks one row for each identity, then one for each address. Until the
-    /// transaction ends, no other replica can decide about these persons. Each parameter is any
-    /// number of keys from `Database.personKey`, concatenated.
+    /// transaction ends, no other replica can decide about these persons. Each parameter consists
+    /// of any number of concatenated keys from `Database.personKey`.
     static func lockingPeople(identities: [UInt8], addresses: [UInt8]) -> SQL {
         "SELECT lock_people(\(identities), \(addresses))"
     }
 
-    /// Locks these users, and every identity and address with which they can sign in; `also` has
-    /// further addresses. Returns the users that exist. Throws 409 `conflict` if a sign-in was
-    /// added in the meantime.
+    /// Locks these users, every identity and address with which they can sign in, and the addresses
+    /// in `also`. Returns the users that exist. Throws 409 `conflict` if a sign-in was added in the
+    /// meantime.
     func lockPeople(
         _ ids: [UUID], also: [String] = []
     ) async throws -> [UUID: UserRow] {
@@ -357,8 +356,8 @@ extension Change {
         guard database.options.sendsMail else { return }
         let name = try await tenantName()
         for (address, other) in [(winner.email, loser.email), (loser.email, winner.email)] {
-            // Each mail gets a random object's id, since a later mail about the same object would
-            // replace it.
+            // Each mail gets a random id as its object, since a later mail about the same object
+            // would replace the mail.
             try await post(
                 OutgoingMail(
                     kind, to: address, tenantName: name,

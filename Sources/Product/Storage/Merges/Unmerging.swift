@@ -20,7 +20,7 @@ extension Change {
     /// Undoes a merge within 30 days and restores both users. Later merges into the winner must be
     /// undone first. If the merge is undone already, nothing changes. Throws `UndoConflict` if the
     /// undo is impossible, for example because the winner or a moved sign-in no longer exists.
-    /// `permit` is called as for the merge.
+    /// `permit` is called with both users and throws if the caller may not undo the merge.
     package func undoMerge(
         _ id: UUID,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
@@ -67,7 +67,8 @@ extension Change {
         return (winner, try first.get(1), users)
     }
 
-    /// The conflict if the winner no longer exists, because it was merged itself or purged.
+    /// The conflict to throw if the winner no longer exists because it was merged into another user
+    /// or purged.
     private func withoutWinner(_ user: UUID) async throws -> UndoConflict {
         let later: UUID? = try await query(
             """
@@ -198,8 +199,8 @@ extension Change {
             """)
     }
 
-    /// Gives the moved keys back to the loser. Each has its earlier scopes again, unless its scopes
-    /// were changed since the merge.
+    /// Gives the moved keys back to the loser. Each key gets its earlier scopes back, unless its
+    /// scopes were changed after the merge.
     private func giveBackKeys(_ merge: MergeRow, to loser: UserRow) async throws {
         for key in merge.keys.sorted(by: { $0.id < $1.id }) {
             let rows = try await query(
@@ -215,8 +216,8 @@ extension Change {
         }
     }
 
-    /// Restores the loser's sign-ins that the merge removed, except those that a user has again by
-    /// now.
+    /// Restores the loser's sign-ins that the merge removed, except sign-ins that a user has added
+    /// again since.
     private func giveBackLeft(_ merge: MergeRow) async throws {
         let rows = try await query(
             """
