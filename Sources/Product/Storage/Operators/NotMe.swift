@@ -6,10 +6,10 @@ import Text
 /// "This was not me": what happens when an operator uses the link in a mail about their account.
 extension Database {
     /// Ends every session, removes the password, forgets the known devices, and mails a link to set
-    /// a new password. This link itself cannot set one, since an old mail may be in others' hands.
-    /// The factor that the mail is about proves nothing any more; all other factors stay, since a
-    /// reader of the mail must not get around them. Returns nil if the token is unknown, used or
-    /// expired. `needsPassword` says whether there was a password.
+    /// a new password. The used link itself cannot set a password, since an old mail may be in the
+    /// hands of others. The factor that the mail is about is invalidated. All other factors stay,
+    /// since somebody who only reads the mail must not be able to bypass them. Returns nil if the
+    /// token is unknown, used or expired. `needsPassword` says whether there was a password.
     package func disown(
         tokenHash: [UInt8], publicURL: String, requestID: String, ip: String?
     ) async throws -> (person: OperatorRow, needsPassword: Bool)? {
@@ -67,8 +67,8 @@ struct UsedLink {
 enum KeptLinks {
     /// All "this was not me" links: a thief who sets a password must not be able to delete them.
     case aboutAnything
-    /// Only those about an added factor, each of which can still invalidate its factor. The others
-    /// are not needed, since the sessions have already ended.
+    /// Only the "this was not me" links about an added factor, since each can still invalidate its
+    /// factor. The other links are not needed, since the sessions have already ended.
     case aboutFactors
 }
 

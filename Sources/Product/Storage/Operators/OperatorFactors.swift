@@ -6,24 +6,25 @@ import Text
 
 /// The factors with which an operator can prove that they are present.
 package struct OperatorFactors: Sendable, Equatable {
-    /// Whether there is a password that can sign in. A password cannot if the provider is required.
+    /// Whether the operator can sign in with a password. This is false, even with a password, if
+    /// the operator must sign in at the provider.
     package var hasPassword = false
     /// The number of passkeys that browsers offer at this server's name.
     package var passkeys = 0
     /// The number of passkeys that cannot be used: they were made for another name of the server,
-    /// or invalidated by a "this was not me" link. While there is one, the password alone cannot
-    /// sign in.
+    /// or invalidated by a "this was not me" link. While there is such a passkey, the password
+    /// alone is not enough to sign in.
     package var unusablePasskeys = 0
-    /// Whether a "this was not me" link invalidated the authenticator app. Then, too, the password
-    /// alone cannot sign in.
+    /// Whether a "this was not me" link invalidated the authenticator app. If so, the password
+    /// alone is not enough to sign in.
     package var isAppDisowned = false
     /// Whether there is an authenticator app whose seed was confirmed with a code.
     package var totp = false
     package var recoveryCodesLeft = 0
     /// The kind of the provider to which the operator's sign-in is bound; `nil` if there is none.
     package var providerKind: String?
-    /// Whether the operator may sign in only at the provider, which finds the operator by the
-    /// address.
+    /// Whether the operator's password cannot be used because the domain of the operator's address
+    /// requires a sign-in at the provider.
     package var mustUseProvider = false
 
     /// Whether the operator has a second factor, usable or not. Recovery codes do not count, since
@@ -56,7 +57,8 @@ package struct OperatorFactors: Sendable, Equatable {
         return methods
     }
 
-    /// Whether a sign-in with this method proves as much as a step-up, so that none is needed.
+    /// Whether a sign-in with this method proves as much as a step-up, so that no step-up is
+    /// needed.
     package func isStepUp(_ method: SignInMethod) -> Bool {
         !hasSecondFactor || method.isSecondFactor
     }
@@ -90,8 +92,8 @@ package struct OperatorFactors: Sendable, Equatable {
         ) = try row.columns()
     }
 
-    /// A condition: whether the operator `o` has a second factor. A passkey counts even if it was
-    /// made for an earlier name of the server.
+    /// A condition that is true if the operator `o` has a second factor. A passkey counts even if
+    /// it was made for an earlier name of the server.
     static let hasSecondFactor: SQL =
         """
         (EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed)
@@ -99,7 +101,8 @@ package struct OperatorFactors: Sendable, Equatable {
         """
 }
 
-/// A factor that was just added. The link in the mail about it can invalidate it.
+/// A factor that was just added. The mail about the addition has a link that can invalidate the
+/// factor.
 package enum AddedFactor: Sendable, Equatable {
     case passkey(UUID)
     case totp, recoveryCodes, provider
@@ -130,10 +133,10 @@ package enum AddedFactor: Sendable, Equatable {
 }
 
 extension Change {
-    /// Invalidates a factor, unless the stored one was added after `time` and so is a different
-    /// one. A passkey, an authenticator app and an account at the provider stay stored, so that
-    /// they cannot be added again, but prove nothing. An operator without another factor then needs
-    /// `gatehouse operator reset`.
+    /// Invalidates a factor. If the stored factor was added after `time`, it is a different factor
+    /// and is not changed. An invalidated passkey, authenticator app or account at the provider
+    /// stays stored, so that it cannot be added again, but it proves nothing. An operator without
+    /// another factor then needs `gatehouse operator reset`.
     package func disown(_ factor: AddedFactor, of person: UUID, addedBefore time: Timestamp)
         async throws
     {
@@ -167,8 +170,8 @@ extension Change {
 }
 
 extension Change {
-    /// The operator's factors, read after the operator's row was locked. Of two concurrent changes,
-    /// the later one thus sees what the earlier one did.
+    /// The operator's factors, read after the operator's row was locked. Thus the later of two
+    /// concurrent changes sees what the earlier one did.
     func lockFactors(of person: UUID) async throws -> OperatorFactors {
         let locked = try await query("SELECT 1 FROM operators WHERE id = \(person) FOR UPDATE")
         guard !locked.isEmpty else { throw StorageFailure.notFound("operator") }
@@ -208,9 +211,9 @@ extension Change {
             "UPDATE operators SET version = version + 1, updated_at = \(now) WHERE id = \(person)")
     }
 
-    /// Throws 409 if the operator's factors have changed since `person` was read, which must be
-    /// before the proof. Locks the row, so that the factors cannot change until the transaction
-    /// ends.
+    /// Throws 409 if the operator's factors have changed since `person` was read. The caller must
+    /// have read `person` before the operator proved presence. Locks the row, so that the factors
+    /// cannot change until the transaction ends.
     package func requireProof(of person: OperatorRow) async throws {
         let same = try await query(
             """
@@ -277,9 +280,9 @@ extension Change {
             """)
     }
 
-    /// Confirms the new seed with a code, which is used up. The seed replaces an earlier confirmed
-    /// one, and sign-in links, which need no app, become invalid. Returns false if the code is
-    /// wrong.
+    /// Confirms the new seed with a code, which is used up. The new seed replaces an earlier
+    /// confirmed seed. Sign-in links become invalid, since they sign in without the app. Returns
+    /// false if the code is wrong or no new seed waits for one.
     package func confirmTotp(
         _ code: String, of person: OperatorRow
     ) async throws -> Bool {
@@ -339,8 +342,8 @@ extension OperatorRow {
     package var target: AuditTarget { AuditTarget("operator", id, email) }
 }
 
-/// Codes that replace the second factor of an operator's sign-in, each once. Only hashes are
-/// stored, from which the 80 random bits of a code cannot be guessed.
+/// Recovery codes. Each can replace the second factor of an operator's sign-in once. Only hashes of
+/// the codes are stored; the 80 random bits of a code cannot be guessed from its hash.
 package enum RecoveryCode {
     /// How many codes are made together.
     package static let count = 10
@@ -394,8 +397,8 @@ extension Change {
     /// Makes new codes, which are shown once and replace the earlier ones. Throws 409 if the
     /// operator has no second factor.
     package func makeRecoveryCodes(for person: OperatorRow) async throws -> [String] {
-        // The lock lets two concurrent requests run one after the other: the later one's codes
-        // remain.
+        // The lock makes two concurrent requests run one after the other, so that only the codes of
+        // the later request remain.
         guard try await lockFactors(of: person.id).hasSecondFactor else {
             throw StorageFailure.conflict(
                 code: "conflict",

@@ -25,8 +25,8 @@ package struct OperatorSession: Sendable {
     package static let recentSeconds: Int64 = 600
 
     /// The time until which the operator counts as present; `nil` without a proof. A proof by
-    /// password does not count once the operator has a second factor, in whichever session it was
-    /// set up.
+    /// password does not count once the operator has a second factor, even if another session set
+    /// up that factor.
     package var stepUpUntil: Timestamp? {
         guard `operator`.factors.isStepUp(method) else { return nil }
         return steppedUpAt?.adding(seconds: Self.recentSeconds)
@@ -46,7 +46,7 @@ package struct OperatorSession: Sendable {
     }
 }
 
-/// What a mail about a sign-in would say; it is sent only if the browser is new.
+/// The content of a mail about a sign-in. The mail is sent only if the browser is new.
 package struct NewDeviceMail: Sendable {
     /// When, where and with what the sign-in happened.
     package var words: String
@@ -58,8 +58,8 @@ package struct NewDeviceMail: Sendable {
     }
 }
 
-/// Console sessions, which end after 30 minutes without use or 12 hours in all. Only hashes are
-/// stored.
+/// Console sessions, which end after 30 minutes without use or 12 hours in all. Only the hashes of
+/// their tokens are stored.
 extension Database {
     /// Seconds after which a console session ends even if it is used.
     package static let sessionSeconds: Int64 = 12 * 3600
@@ -102,8 +102,9 @@ extension Database {
     /// Signs an operator in: creates the session, stores the time of the sign-in, and writes the
     /// audit row. The sign-in counts as a step-up if `method` proves as much as one; `isFresh` is
     /// false if the provider says that its user signed in there long ago, which proves less.
-    /// `provider` is the provider at which the operator signed in. `device` is the browser, which
-    /// is known from now on; a mail reports a new one.
+    /// `provider` is the provider at which the operator signed in. `device` identifies the browser,
+    /// which is known from now on. If it was not known before, `mail` is sent, except at the
+    /// operator's first sign-in.
     package func startOperatorSession(
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, method: SignInMethod,
         at provider: UUID? = nil, isFresh: Bool = true, by actor: Actor,
@@ -111,7 +112,7 @@ extension Database {
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
             // Locks the row first: a concurrent suspension must neither be lifted nor miss the new
-            // session, and the factors must still be those of the proof.
+            // session, and the factors must still be those with which the operator proved presence.
             let alive = try await change.query(
                 """
                 UPDATE operators SET last_sign_in_at = \(change.now), status = 'active',
@@ -148,7 +149,7 @@ extension Database {
     }
 
     /// An expression for the time from which an operator needs a second factor. Owners and admins
-    /// have some days from their first sign-in after it became required.
+    /// have some days, counted from their first sign-in after a second factor became required.
     private func secondFactorDue(at now: Timestamp) -> SQL {
         guard let secondFactorDays = options.secondFactorDays else { return "NULL" }
         let due = now.adding(seconds: Int64(secondFactorDays) * 86_400)
@@ -254,8 +255,8 @@ extension Database {
 }
 
 extension Change {
-    /// Records that the operator proved presence by setting up a second factor. It counts only in
-    /// this session.
+    /// Records that the operator proved presence by setting up a second factor. This proof counts
+    /// only in this session.
     package func provePresence(in session: UUID?, by method: SignInMethod) async throws {
         guard let session else { return }
         try await query(
@@ -341,7 +342,8 @@ extension Database {
 }
 
 extension Change {
-    /// Ends the same sessions without a check or an audit row. Returns how many ended.
+    /// Ends one session of the operator or, if `id` is nil, all except `current`. Does not check
+    /// that there is such a session, and writes no audit row. Returns how many sessions ended.
     func endOperatorSessions(
         of person: UUID, id: UUID? = nil, except current: UUID? = nil
     ) async throws(PostgresError) -> Int {

@@ -6,8 +6,8 @@ import Text
 /// The setting by which operators sign in at a provider of the platform.
 package struct OperatorSignIn: Sendable, Equatable {
     package var provider: UUID
-    /// The domains of operators' addresses, as A-labels. At the first sign-in, the provider's
-    /// address finds the operator at one of these domains.
+    /// The domains of operators' addresses, as A-labels. At the first sign-in, an operator whose
+    /// address has one of these domains is found by the address that the provider reports.
     package var domains: [String]
     /// Whether operators of the domains can no longer sign in with their password.
     package var isRequired: Bool
@@ -24,9 +24,9 @@ package struct OperatorSignIn: Sendable, Equatable {
 
     package func covers(_ domain: String) -> Bool { domains.contains { sameBytes($0, domain) } }
 
-    /// A condition: whether the operator `o` can no longer sign in with their own password. This
-    /// applies only to a confirmed address, since without one the operator cannot sign in at the
-    /// provider.
+    /// A condition that is true if the operator `o` can no longer sign in with their own password.
+    /// This applies only to a confirmed address, since without one the operator cannot sign in at
+    /// the provider.
     static let endsPassword: SQL =
         """
         (o.confirmed AND EXISTS (SELECT 1 FROM operator_sign_in s
@@ -89,7 +89,8 @@ extension Change {
         ).isEmpty
     }
 
-    /// Stores the sign-in at the provider. `current` is the locked row; nil if there is none yet.
+    /// Stores how operators sign in at the provider. `current` is the locked row; nil if there is
+    /// none yet.
     package func putOperatorSignIn(
         at provider: ProviderRow, domains: [String], isRequired: Bool, over current: OperatorSignIn?
     ) async throws -> OperatorSignIn {
@@ -127,7 +128,8 @@ extension Change {
             """)
     }
 
-    /// Removes the sign-in at the provider. Operators at its domains can use their passwords again.
+    /// Removes the setting by which operators sign in at the provider. Operators at its domains can
+    /// use their passwords again.
     package func deleteOperatorSignIn(_ row: OperatorSignIn) async throws {
         try await query("DELETE FROM operator_sign_in")
         let names = try await query("SELECT name FROM providers WHERE id = \(row.provider)")
@@ -205,8 +207,8 @@ extension Database {
     /// Seconds for which a browser is known after its last sign-in.
     package static let knownDeviceSeconds: Int64 = 90 * 86_400
 
-    /// Whether the operator has signed in with this browser within 90 days. If `person` is nil,
-    /// whether any operator has.
+    /// Whether the operator or, if `person` is nil, any operator has signed in with this browser
+    /// within the last 90 days.
     package func isKnownDevice(
         _ device: [UInt8], of person: UUID?
     ) async throws(PostgresError) -> Bool {
@@ -244,7 +246,8 @@ extension Change {
         return known.isEmpty
     }
 
-    /// Forgets the browsers of the operator, except `kept`, the one that the operator is using now.
+    /// Forgets the browsers of the operator, except `kept`, which is the browser that the operator
+    /// is using now.
     func forgetDevices(
         of person: UUID, except kept: [UInt8]? = nil
     ) async throws(PostgresError) {

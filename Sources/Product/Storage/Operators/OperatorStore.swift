@@ -29,7 +29,8 @@ package struct OperatorRow: ListedRow {
     package var proofVersion: Int
     /// What the operator can use as a proof of presence.
     package var factors: OperatorFactors
-    /// The stored time of `secondFactorDue`, even if the operator has a second factor by now.
+    /// The stored time from which the operator must have a second factor. It may be set even if the
+    /// operator has a second factor.
     private var dueAt: Timestamp?
 
     static let columns: SQL =
@@ -79,8 +80,9 @@ extension Database {
         }
     }
 
-    /// The operators with the address, each with the PHC string of the password; nil if none is
-    /// set. The confirmed operator is first, then those who have not proved the address.
+    /// The operators with the address, each with the PHC string of the operator's password, or nil
+    /// if no password is set. The confirmed operator comes first, then the operators who have not
+    /// proved the address.
     package func operatorsWithPassword(
         emailKey: String
     ) async throws(PostgresError) -> [(OperatorRow, String?)] {
@@ -118,7 +120,8 @@ extension Database {
         ).map(OperatorRow.init)
     }
 
-    /// One page of operators. If `scope` is nil, every operator; otherwise only the tenant's own.
+    /// One page of operators. If `scope` is nil, the list has every operator; otherwise it has only
+    /// the tenant's own operators.
     package func operators(
         _ list: ListQuery, scope: UUID?, matching text: String? = nil
     ) async throws(PostgresError) -> ListPage<OperatorRow> {
@@ -176,7 +179,7 @@ extension Database {
 
 extension Change {
     /// Creates an operator. Returns nil if the tenant or platform already has one with the address.
-    /// A confirmed one is also refused if any confirmed operator has the address.
+    /// If `isConfirmed`, also returns nil if any confirmed operator has the address.
     package func insertOperator(
         email: String, emailKey: String, name: String?, role: Operator.Role, tenant: UUID?,
         passwordHash: String?, isConfirmed: Bool
@@ -202,7 +205,7 @@ extension Change {
     package enum LinkPurpose: String, Sendable {
         case signIn = "sign_in"
         case passwordReset = "password_reset"
-        /// To report a change or a sign-in that was not theirs; see `disown`.
+        /// To report a change or a sign-in that somebody else made; see `disown`.
         case notMe = "not_me"
     }
 
@@ -262,7 +265,7 @@ extension Change {
         return (found, others.count)
     }
 
-    /// Writes and audits the fields that differ from the row. If none does, nothing changes.
+    /// Writes and audits the fields that differ from the row. If no field differs, nothing changes.
     package func updateOperator(
         _ row: OperatorRow, to next: OperatorChange
     ) async throws -> OperatorRow {
@@ -306,8 +309,8 @@ extension Database {
         case hidden
     }
 
-    /// The token of the set-up. The token that an earlier start showed stays valid; otherwise makes
-    /// a new one.
+    /// Returns the token of the set-up. A token that an earlier start of the server made stays
+    /// valid. If there is none, makes a new token.
     package func openSetup() async throws -> OpenSetup {
         try await storeSetup(RandomBytes.make(32), "DO NOTHING")
         let rows = try await app.query(
@@ -323,7 +326,7 @@ extension Database {
         return .token(setupToken(salt))
     }
 
-    /// Makes a new token, which replaces the earlier one. Returns nil if there is already an
+    /// Makes a new token, which replaces the earlier one. Returns nil if there is or was an
     /// operator.
     package func renewSetup() async throws(PostgresError) -> String? {
         let salt = RandomBytes.make(32)
