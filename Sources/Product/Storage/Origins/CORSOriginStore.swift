@@ -44,7 +44,7 @@ package struct CORSOriginEntry: Sendable {
     }
 }
 
-/// Allow lists of origins: those of a tenant or, under the nil tenant, of the platform.
+/// Allow lists of origins. Each tenant has one; the platform's list is stored under the nil tenant.
 extension TenantScope {
     /// One page of the list. `text` is a part of the origin or of its label; nil to list all.
     package func origins(
@@ -57,8 +57,7 @@ extension TenantScope {
         return try await read(statement.page(list)).page(list, CORSOriginRow.init)
     }
 
-    /// A hash of the whole list, which changes with every change of the list, whichever page is
-    /// read.
+    /// A hash of the whole list, not only of one page. It changes with every change of the list.
     package func originListVersion() async throws(PostgresError) -> String {
         try await read(Self.originVersion(tenant)).first?.get(0, as: String.self) ?? ""
     }
@@ -110,8 +109,8 @@ extension Change {
         return try rows.first.map(CORSOriginRow.init)
     }
 
-    /// Whether the tenant may list a wildcard for the subdomains of this domain, because it has
-    /// verified the domain or one above it.
+    /// Whether the tenant may list a wildcard for the subdomains of this domain, because the tenant
+    /// has verified the domain or a domain above it.
     package func wildcardStands(_ base: String) async throws(PostgresError) -> Bool {
         let rows = try await query(
             """
@@ -122,7 +121,8 @@ extension Change {
         return try rows.first?.get(0, as: Bool.self) ?? false
     }
 
-    /// Adds an origin to the list. Throws 409 with the id of the entry if the list has it already.
+    /// Adds an origin to the list. Throws 409 with the id of the existing entry if the list already
+    /// has the origin.
     package func addOrigin(_ entry: CORSOriginEntry) async throws -> CORSOriginRow {
         let id = UUID.random()
         let rows = try await query(
@@ -168,11 +168,11 @@ extension Change {
     }
 }
 
-/// What is stored about one origin for one request: the entries that list it, and the settings of
-/// the tenant that matter.
+/// What is stored about one origin for one request: the entries that list the origin, and the
+/// tenant's settings that affect the response.
 package struct CORSRows: Sendable {
     package var rows: [CORSRow] = []
-    /// The tenant of the request; `nil` if it named none, or an unknown one.
+    /// The tenant of the request; `nil` if the request named no tenant, or an unknown tenant.
     package var tenant: UUID?
     /// The status of the tenant; `nil` if there is no `tenant`.
     package var tenantStatus: Tenant.Status?
@@ -191,8 +191,8 @@ extension Database {
         case anyone
     }
 
-    /// The entries for an origin in the allow list of `holder`, read with one query. `listed` has
-    /// the origin itself and the wildcard that would cover it.
+    /// The entries for an origin in the allow list of `holder`, read with one query. `listed`
+    /// contains the origin itself and the wildcard that would cover the origin.
     package func origins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
         var id: UUID?
         var slug: String?

@@ -6,7 +6,7 @@ import Text
 /// Origins that this process has refused, counted in memory and written in batches. Anyone can
 /// cause an entry, so every number is limited, and the least frequent origin is dropped first.
 package final class RefusedOrigins: Sendable {
-    /// The most origins of one tenant, in memory and stored per hour.
+    /// The most origins of one tenant: both in memory and among the stored rows of one hour.
     static let ofTenant = 100
     /// The most tenants in memory; refusals of further tenants are not counted until the next
     /// write.
@@ -81,9 +81,9 @@ package struct RefusedOriginRow: Sendable {
 }
 
 extension Database {
-    /// Writes the counted refusals of one tenant or, if `tenant` is nil, of all. Counts that cannot
-    /// be written are lost, since nothing depends on them. Returns the first error that is not an
-    /// outage of the database.
+    /// Writes the counted refusals of one tenant or, if `tenant` is nil, of all tenants. Counts
+    /// that cannot be written are lost, since nothing depends on them. Returns the first error that
+    /// is not an outage of the database.
     @discardableResult
     package func writeRefusedOrigins(of tenant: UUID? = nil) async -> (any Error)? {
         await refusedOrigins.writing.write(of: tenant, among: refusedOrigins.unwritten) { tenant in

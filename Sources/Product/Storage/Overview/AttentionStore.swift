@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// A number of things of one kind that need an operator's attention in one tenant.
+/// How many things of one kind need an operator's attention in one tenant.
 package struct Attention: Sendable {
     /// What needs attention. The raw values are those of `kind` in a response.
     package enum Kind: String, Sendable, CaseIterable {
@@ -25,14 +25,14 @@ package struct Attention: Sendable {
     package static let keyDays = 14
     /// The most tenants that are shown for each kind; those with the highest counts come first.
     package static let tenants = 5
-    /// The most refused origins that are counted, as many as their list shows.
+    /// The most refused origins that are counted. The list of refused origins shows as many.
     package static let refusedOrigins = 200
 }
 
 extension Attention.Kind {
-    /// A SELECT without its keyword, of the tenant of each row that counts; the caller limits the
-    /// rows. `own` is the condition on the tenant. `isAcross` means that it admits all tenants, so
-    /// the index over all of them must be used.
+    /// A statement, without the keyword SELECT, that selects the tenant of each row that counts.
+    /// The caller limits the number of rows. `own` is the condition on the tenant. `isAcross` means
+    /// that `own` admits all tenants, so the index over all tenants must be used.
     fileprivate func source(
         _ own: SQL, isAcross: Bool, covering: [String], at now: Timestamp
     ) -> SQL {
@@ -66,7 +66,8 @@ extension Attention.Kind {
         }
     }
 
-    /// The most refused origins of one day that are read, since anyone can cause them.
+    /// The most rows of refused origins of one day that are read. The limit is needed because
+    /// anyone can cause such rows.
     private static let refusedRows = 100_000
 
     /// Whether the platform itself can have items of this kind.
@@ -97,9 +98,9 @@ extension Attention.Kind {
 }
 
 extension Database {
-    /// What needs attention in the tenant or, if `tenant` is nil, in all tenants. Each kind has the
-    /// tenants with the highest counts, at most one more than `Attention.tenants`, so that the
-    /// caller can tell that there are more.
+    /// What needs attention in the tenant or, if `tenant` is nil, in all tenants. For each kind,
+    /// returns the tenants with the highest counts. It returns at most one tenant more than
+    /// `Attention.tenants`, so that the caller can tell whether there are more.
     package func attention(
         _ kinds: [Attention.Kind], tenant: UUID?
     ) async throws(PostgresError) -> [Attention] {
@@ -129,7 +130,7 @@ extension Database {
             + [UUID.platform.description]
     }
 
-    /// Which of the first steps are done in the tenant or, if `tenant` is nil, in any.
+    /// Which of the first steps are done in the tenant or, if `tenant` is nil, in any tenant.
     package func firstSteps(tenant: UUID?) async throws(PostgresError) -> FirstSteps {
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let operators: SQL =

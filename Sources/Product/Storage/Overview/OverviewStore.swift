@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// Numbers for the overview page, of the time between `since` and `until`.
+/// Numbers for the overview page. They describe the time between `since` and `until`.
 package struct Overview: Sendable {
     package struct Bucket: Sendable {
         package var at: Timestamp
@@ -19,7 +19,7 @@ package struct Overview: Sendable {
     /// has exactly the decisions that were counted.
     package var until: Timestamp
     package var signUps: [Bucket]
-    /// How often the verification of a key found it valid; counted in whole hours.
+    /// How many verifications of keys found the key valid; counted in whole hours.
     package var verifications: Int
     /// How often keys were used in any way; counted in whole hours.
     package var keyUses: Int
@@ -27,12 +27,11 @@ package struct Overview: Sendable {
 
 /// The period of an overview, which is divided into buckets.
 package enum OverviewWindow: Sendable {
-    /// The last hours, with one bucket for each, which begins on a full hour in UTC.
+    /// The last hours. Each bucket is an hour and begins on a full hour in UTC.
     case hours(Int)
-    /// The last days, with one bucket for each, which begins at midnight in this time zone (an IANA
-    /// name).
+    /// The last days. Each bucket is a day and begins at midnight in this time zone (an IANA name).
     case days(Int, zone: String)
-    /// From one time to another, which is exclusive. The buckets follow the time zone.
+    /// The time from the first value to the second, exclusive. The buckets follow the time zone.
     case between(Timestamp, Timestamp, zone: String)
 
     /// The most buckets of a period.
@@ -74,9 +73,10 @@ extension Database {
     /// The number at which counting stops.
     private static let overviewCap = 1_000_000
 
-    /// The numbers of the tenant or, if `tenant` is nil, of all tenants. Of all tenants, users
-    /// beyond the limit of a list are estimated from PostgreSQL's statistics of the index of active
-    /// users. Returns nil if PostgreSQL does not know the time zone.
+    /// The numbers of the tenant or, if `tenant` is nil, of all tenants. The users of all tenants
+    /// are counted only up to `ListTotal.most`. A larger number is estimated from PostgreSQL's
+    /// statistics of the index of active users. Returns nil if PostgreSQL does not know the time
+    /// zone.
     package func overview(
         tenant: UUID?, _ window: OverviewWindow
     ) async throws(PostgresError) -> Overview? {

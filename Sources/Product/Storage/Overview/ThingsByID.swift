@@ -2,9 +2,10 @@ import Domain
 import Postgres
 import Text
 
-/// Looks for an id whose kind and tenant are not known. Only the search uses it.
+/// Finds out to which tenants an id may belong if the kind and the tenant of its object are not
+/// known. Only the search uses it.
 extension Database {
-    /// Tables of tenants whose rows have ids that are shown to users.
+    /// Tables whose rows belong to tenants and have ids that are shown to users.
     private static let tables: [StaticString] = [
         "users", "merged_users", "identities", "former_identities", "sessions", "api_keys",
         "invites",
@@ -25,8 +26,8 @@ extension Database {
         return try rows.all { row throws(PostgresError) in try row.get(0) }
     }
 
-    /// Keys whose secrets end with `last4`, at most ten. If `tenant` is nil, of every tenant, which
-    /// only the platform may see.
+    /// Keys whose secrets end with `last4`, at most ten. If `tenant` is nil, finds keys of every
+    /// tenant, which only the platform may see.
     package func keys(
         endingIn last4: String, tenant: UUID?
     ) async throws(PostgresError) -> [(tenant: UUID, id: UUID, name: String)] {
