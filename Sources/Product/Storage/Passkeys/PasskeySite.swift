@@ -46,8 +46,9 @@ package struct PasskeySite: Sendable {
 }
 
 extension Database {
-    /// The RP id for new passkeys and requests: that of the passkeys in use, or else the host. So a
-    /// server that moves to a subdomain of its first host loses no passkeys.
+    /// The RP id for new passkeys and for requests. It is the RP id of the passkeys in use or, if
+    /// there are none, the host. So a server that moves to a subdomain of its first host loses no
+    /// passkeys.
     package func relyingParty(of site: PasskeySite) async throws -> String {
         try await relyingParty(of: site, usable: "usable AND") ?? site.host
     }
@@ -63,8 +64,9 @@ extension Database {
     }
 
     /// Called when the server starts. Marks as usable the passkeys that browsers offer at this
-    /// server's name, which are those of one RP id. The others cannot be requested, but still count
-    /// as a second factor: renaming the server must not make a password alone enough to sign in.
+    /// server's name. These all have the same RP id. Other passkeys cannot be requested, but they
+    /// still count as a second factor: renaming the server must not make a password alone enough to
+    /// sign in.
     package func markUsablePasskeys() async throws {
         let party = try await partyAtStart()
         _ = try await app.query(
@@ -97,7 +99,8 @@ extension Database {
         return try rows.map { row in (try row.get(0), try row.get(1)) }
     }
 
-    /// How many operators have, as a second factor, only passkeys that browsers do not offer here.
+    /// How many operators have no second factor except passkeys that browsers do not offer at this
+    /// server's name.
     package func operatorsLost() async throws -> Int {
         try await app.read(
             """

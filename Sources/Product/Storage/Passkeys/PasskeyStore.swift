@@ -8,7 +8,7 @@ package struct PasskeyRow: Sendable {
     package var id: UUID
     package var person: UUID
     package var credentialID: [UInt8]
-    /// The RP id for which it was made; it works at no other.
+    /// The RP id for which the passkey was made. The passkey works with no other RP id.
     package var relyingParty: String
     package var key: [UInt8]
     package var counter: Int64
@@ -17,7 +17,8 @@ package struct PasskeyRow: Sendable {
     package var transports: [String]
     package var isBackupEligible: Bool
     package var isBackedUp: Bool
-    /// Whether browsers offer it at this server's name; see `markUsablePasskeys`.
+    /// Whether browsers offer the passkey at this server's name (see `markUsablePasskeys`) and no
+    /// "this was not me" link invalidated it.
     package var isUsable: Bool
     package var createdAt: Timestamp
     package var lastUsedAt: Timestamp?
@@ -38,7 +39,7 @@ package struct PasskeyRow: Sendable {
     }
 }
 
-/// A new passkey, which its registration has proved and which is to be stored.
+/// A new passkey to store. Its registration has been verified.
 package struct NewPasskey: Sendable {
     package var credential: RegisteredCredential
     package var relyingParty: String
@@ -60,7 +61,7 @@ package enum PasskeyRefusal: Error, Sendable {
     case tooMany
     /// The passkey is stored already, for this or another operator.
     case known
-    /// It is the operator's only way to sign in.
+    /// The passkey is the operator's only way to sign in.
     case onlyWay
 }
 
@@ -107,8 +108,8 @@ extension Database {
     }
 
     /// Records the use of a passkey: stores the counter and the backup state of a valid assertion.
-    /// Returns false if the counter is not higher than the stored one, as with the second of two
-    /// copies of an authenticator.
+    /// Returns false if the counter is not higher than the stored counter, unless both are 0. This
+    /// happens if the authenticator was copied and both copies are used.
     package func usePasskey(
         _ id: UUID, counter: UInt32, isBackedUp: Bool
     ) async throws(PostgresError) -> Bool {
@@ -251,16 +252,17 @@ extension Database {
         ).count == 1
     }
 
-    /// Makes a challenge for a browser without a session. It contains its own time and a MAC of
-    /// this server, and is stored only when it is used. Anyone may request one, so stored ones
-    /// could fill a table, and a limit on them would lock everyone out.
+    /// Makes a challenge for a browser without a session. The challenge contains the time when it
+    /// was made and a MAC from this server's key, and it is stored only when it is used. Anyone may
+    /// request challenges: if each were stored, they could fill a table, and a limit on their
+    /// number would lock everyone out.
     package func makeOpenChallenge(boundTo binding: [UInt8]) -> [UInt8] {
         let body = Self.bytes(clock().microseconds) + RandomBytes.make(16)
         return body + openChallengeCode(body, binding)
     }
 
-    /// Uses up a challenge of `makeOpenChallenge`. Returns false if this server did not make it for
-    /// this binding, or if it is used or expired.
+    /// Uses up a challenge from `makeOpenChallenge`. Returns false if this server did not make it
+    /// for this binding, or if it is used or expired.
     package func useOpenChallenge(
         _ challenge: [UInt8], boundTo binding: [UInt8]
     ) async throws(PostgresError) -> Bool {
