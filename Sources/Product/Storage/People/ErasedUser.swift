@@ -46,8 +46,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Purges the user, whatever the status, and records what was stored. Throws 412 if the row no
-    /// longer has this version.
+    /// Purges the user, whatever the user's status is, and records what was stored. Throws 412 if
+    /// the row no longer has this version.
     package func eraseUser(
         _ id: UUID, version: Int
     ) async throws -> ErasedUser {
@@ -69,14 +69,14 @@ extension Change {
 }
 
 /// How many rows are stored about one user in each table, and what a purge leaves. It has only
-/// numbers and ids, so that it reveals nothing of what was erased.
+/// numbers and ids, so that it reveals nothing about the erased data.
 package struct ErasureEvidence: Sendable {
     /// The number of rows in each table that has any.
     package var counts: [(table: PersonTable, rows: Int)] = []
-    /// The ids that were merged into this user's.
+    /// The ids of the users who were merged into this user.
     package var mergedIDs: [UUID] = []
-    /// The HMACs of the address and of the identities that the purge left, by which the tenant
-    /// refuses the person; `nil` before the purge.
+    /// What the purge left: HMACs of the address and of the identities, by which the tenant refuses
+    /// the person; `nil` before the purge.
     package var left: LeftTombstones?
 
     package init() {}

@@ -43,8 +43,9 @@ extension Database {
     /// The most tenants that one search reads.
     private static let tenantsOfPersonLimit = 1000
 
-    /// Users who have the address, had it before, have a sign-in whose provider proves it, or came
-    /// by an invite to it. If there are more than `foundPeopleLimit`, returns one more than that.
+    /// Users who have the address, had it before, have an identity for which a trusted provider
+    /// reported it, or were invited at it. If there are more than `foundPeopleLimit`, returns one
+    /// user more than this limit.
     package func people(email: EmailAddress) async throws -> [FoundPerson] {
         let tenants = try await tenants(of: personKey(emailKey: email.key))
         return try await people(
@@ -135,7 +136,7 @@ package struct NamedPerson: Sendable {
 extension Database {
     /// Users of any tenant who are not deleted and whose address or name contains each word of
     /// `text`; at most `most`. Finds no one if `text` has no three letters or digits in a row,
-    /// since the index has nothing shorter.
+    /// since the index cannot find shorter texts.
     package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
         let words = Self.words(of: text)
         let isFound = words.contains { word in
@@ -173,7 +174,7 @@ extension TenantScope {
         return (row, records)
     }
 
-    /// At most `limit` rows of one table as JSON objects, without the first `start`.
+    /// At most `limit` rows of one table as JSON objects, after the first `start` rows.
     package func rows(
         _ table: PersonTable, of records: PersonRecords, from start: Int, limit: Int
     ) async throws -> [String] {
@@ -197,7 +198,8 @@ extension TenantScope {
     }
 }
 
-/// The addresses of several users, by which decisions that belong to no tenant refer to them.
+/// The addresses of several users. Decisions that belong to no tenant refer to users by their
+/// addresses.
 package struct PersonAddresses: Sendable {
     let keys: [String]
 

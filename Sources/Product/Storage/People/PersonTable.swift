@@ -26,7 +26,7 @@ package struct PersonTable: Sendable {
     /// person. If it is `nil`, an export contains all columns that are not `hidden`.
     let shown: [String]?
     /// Columns that name who did something, such as `maker` for `maker_type` and `maker_id`. A row
-    /// may be about the person only because it names them there.
+    /// may be about the person only because these columns name the person.
     package let actors: [String]
     /// The columns by which an export sorts one person's rows.
     let order: String
@@ -49,7 +49,7 @@ package struct PersonTable: Sendable {
         self.condition = condition
     }
 
-    /// A table whose rows refer to a user by id and are deleted with it.
+    /// A table whose rows refer to a user by id and are deleted together with the user.
     private static func below(
         _ name: String, hiding hidden: [String] = [], by order: String
     ) -> PersonTable {
@@ -63,7 +63,8 @@ package struct PersonTable: Sendable {
         PersonTable(name, fate, hiding: hidden, by: order) { "t.email_key = ANY (\($0.keys))" }
     }
 
-    /// A condition on rows that name the person in these columns as the one who did something.
+    /// A condition that is true for rows that name the person as the actor. For example, `column`
+    /// is `maker` for the columns `maker_type` and `maker_id`.
     private static func done(_ column: String, by records: PersonRecords) -> SQL {
         "t.\(raw: column)_type = 'user' AND t.\(raw: column)_id = ANY (\(records.idTexts))"
     }
@@ -129,7 +130,8 @@ package struct PersonTable: Sendable {
         PersonTable("decisions", .redacted, by: "id") {
             "(t.user_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
         },
-        // The users who were merged belong to other persons.
+        // The merged users are other persons, so an export shows only the columns that do not name
+        // them.
         PersonTable(
             "merges_made", of: "user_merges", .redacted,
             showing: [
@@ -203,8 +205,8 @@ package struct PersonTable: Sendable {
     }
 }
 
-/// How a tenant's tables refer to one user: by the id and those of merged users, by addresses and
-/// their spellings, and by the ids of identities and invites.
+/// How a tenant's tables refer to one user: by the ids of the user and of the users merged into it,
+/// by addresses and their spellings, and by the ids of identities and invites.
 package struct PersonRecords: Sendable {
     package let tenant: UUID
     /// The user's own id, followed by the ids of the users who were merged into it.
@@ -213,7 +215,7 @@ package struct PersonRecords: Sendable {
     let keys: [String]
     /// The ids of the user's identities and invites.
     let things: [UUID]
-    /// The spellings of the addresses in records of the past.
+    /// The spellings that records of the past may have of these addresses.
     let words: [String]
 
     /// Keys by which rows that wait in imports refer to the user; see `StagedPerson`.
@@ -221,8 +223,8 @@ package struct PersonRecords: Sendable {
 
     var idTexts: [String] { ids.map(\.description) }
 
-    /// Collects the references to the user of `row`, which is not read again. With `isOwnOnly`, an
-    /// address that another user of the tenant has too is left out, as a purge requires. The
+    /// Collects the references to the user of `row`, which is not read again. If `isOwnOnly`,
+    /// leaves out an address that another user of the tenant also has, as a purge requires. The
     /// transaction must be able to see merged users.
     init(
         of row: UserRow, isOwnOnly: Bool, _ transaction: Transaction
