@@ -29,8 +29,8 @@ extension TenantScope {
         try await read(PolicyRow.current(tenant)).onlyPolicy()
     }
 
-    /// The published policies, the newest first. If there are more than `limit`, one more than
-    /// that.
+    /// The published policies, the newest first. If there are more than `limit`, returns one more
+    /// than `limit`.
     package func policyVersions(limit: Int, before version: Int?) async throws -> [PolicyRow] {
         let rows = try await read(
             """
@@ -75,8 +75,8 @@ extension Change {
         return try await policy()
     }
 
-    /// Publishes a policy as the next version after `current`, which `lockPolicy` returned. If it
-    /// is identical, nothing changes.
+    /// Publishes a policy as the next version after `current`, which `lockPolicy` returned. If both
+    /// are identical, nothing changes.
     package func publish(_ wanted: TenantPolicy, after current: PolicyRow) async throws -> PolicyRow
     {
         var policy = wanted
@@ -110,8 +110,8 @@ extension Change {
     private static func changes(from before: JSONValue, to after: JSONValue) -> AuditChanges {
         var changes = AuditChanges()
         for member in after.members ?? [] {
-            // Addresses of persons must not get into the audit trail, so it has only the number of
-            // blocked ones.
+            // Addresses of persons must not get into the audit trail, so the audit trail gets only
+            // the number of blocked addresses.
             let holdsAddresses = sameBytes(member.name, "blocked_emails")
             let (old, new) = (before[member.name] ?? .null, member.value)
             guard old != new else { continue }
@@ -129,8 +129,9 @@ extension Change {
     }
 }
 
-/// A policy as stored in `policies.document`: the members of `/v1` without `version`. An absent
-/// member has the default of a new tenant, so that documents from older servers can still be read.
+/// A policy as stored in `policies.document`: the members that `/v1` shows, except `version`. A
+/// member that is absent gets the default of a new tenant, so that documents from older servers can
+/// still be read.
 extension TenantPolicy {
     package init(document: JSONValue, version: Int) {
         self.init()
@@ -191,7 +192,8 @@ extension TenantPolicy {
 }
 
 extension InactivityRule {
-    /// The rule from its document. The rule does not take a step that is null or absent.
+    /// Creates the rule from its document. A step whose number of days is null or absent is never
+    /// taken.
     package init(document: JSONValue?) {
         self.init(
             warnDays: document?["warn_days"]?.int, suspendDays: document?["suspend_days"]?.int,
@@ -207,8 +209,9 @@ extension InactivityRule {
     }
 }
 
-/// Dry runs of the inactivity rule. A policy that changes the rule can be published only after a
-/// dry run of that same policy, made while the current version was the same.
+/// Dry runs of the inactivity rule. A policy that changes the rule, except to turn it off, can be
+/// published only after a dry run of exactly this policy. The current policy must not have changed
+/// since the dry run.
 extension PolicyRow {
     /// Seconds for which a dry run is valid.
     package static let trialSeconds: Int64 = 3600
