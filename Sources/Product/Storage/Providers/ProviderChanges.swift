@@ -26,7 +26,7 @@ extension Change {
     }
 
     /// The provider, locked until the transaction ends. Throws 404 if this tenant or platform owns
-    /// none with this id.
+    /// no provider with this id.
     package func lockProvider(_ id: UUID) async throws -> ProviderRow {
         let owner: UUID? = tenant == .platform ? nil : tenant
         let rows = try await query(
@@ -108,9 +108,10 @@ extension Database {
         return String(decoding: plain, as: UTF8.self)
     }
 
-    /// The registered providers whose id tokens may have this issuer. A pool is found by the last
-    /// segment of its issuer, which is the pool's id, and Google also without the scheme. An
-    /// unconfirmed pool is never returned, since a tenant could claim any keys for it.
+    /// The registered providers whose id tokens may have this issuer. A Cognito pool is found by
+    /// the last segment of the issuer, which is the pool's id. Other providers are found also if
+    /// `issuer` lacks the scheme, as in Google's tokens. An unconfirmed pool is never returned,
+    /// since a tenant could claim any keys for it.
     package func providers(issuing issuer: String) async throws(PostgresError) -> [ProviderRow] {
         let names = [issuer, "https://" + issuer]
         let rows = try await app.read(

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// A provider as stored. `tenantID` is nil if it is the platform's own.
+/// A provider as stored. `tenantID` is nil if the provider is the platform's own.
 package struct ProviderRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID?
@@ -22,8 +22,8 @@ package struct ProviderRow: ListedRow {
     /// Whether the registration counts for everyone. It is false for a pool that only one tenant
     /// claims to own: then it counts only for that tenant's credentials.
     package var isConfirmed: Bool
-    /// The time since when this process has been unable to reach the provider; `nil` if it can. Not
-    /// stored.
+    /// The time since when this process has been unable to reach the provider; `nil` if the
+    /// provider can be reached. Not stored.
     package var unreachableSince: Timestamp?
 
     static let columns: SQL =
@@ -93,8 +93,9 @@ extension Row {
 /// Registered providers. An owner has at most one for each kind and issuer. A Cognito pool may be
 /// registered by several owners, but at most one registration is confirmed.
 extension Database {
-    /// One page of providers. If `owner` is nil, of every owner, which only the platform may see;
-    /// otherwise only that tenant's own. If `ids` is nil, providers with any id.
+    /// One page of providers. If `owner` is nil, the list has the providers of every owner, which
+    /// only the platform may see; otherwise it has only that tenant's own. If `ids` is not nil, the
+    /// list has only providers with these ids.
     package func providers(
         _ list: ListQuery, owner: UUID?, kind: String? = nil, ids: [UUID]? = nil
     ) async throws(PostgresError) -> ListPage<ProviderRow> {
@@ -145,8 +146,9 @@ extension Database {
     }
 
     /// The providers that a tenant's own pages offer: the tenant's own, and those of the platform
-    /// that lead to the tenant. A provider of the platform does so if a client of the tenant names
-    /// its id or kind, or if its `client_tenants` has the tenant.
+    /// that lead to the tenant. A provider of the platform leads to the tenant if a client of the
+    /// tenant names the provider's id or kind, or if the provider's `client_tenants` contains the
+    /// tenant.
     package func offeredProviders(of tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         let found = try await signInProviders(near: tenant)
         guard tenant != .platform else { return found }
@@ -165,8 +167,8 @@ extension Database {
     }
 
     /// The number of users' identities at the provider; counts at most 100,000. For a provider of
-    /// the platform it counts those of all tenants. For a pool it includes identities from upstream
-    /// providers.
+    /// the platform, counts the identities of all tenants. For a Cognito pool, includes identities
+    /// from upstream providers.
     package func identities(at row: ProviderRow) async throws(PostgresError) -> Int {
         var condition: SQL = "provider = \(row.kind) AND issuer = \(row.issuer)"
         if row.kind.utf8.elementsEqual("cognito".utf8) {
@@ -186,8 +188,8 @@ extension Database {
         return try rows.first?.get(0) ?? 0
     }
 
-    /// The provider. `nil` if there is none with this id, or if it is not the one of `owner`; a nil
-    /// `owner` sees all providers.
+    /// The provider with this id. If `owner` is not nil, the provider must belong to this tenant.
+    /// `nil` if there is no such provider.
     package func provider(_ id: UUID, owner: UUID?) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(
             "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")
@@ -197,9 +199,9 @@ extension Database {
 }
 
 extension ProviderRow {
-    /// Whether this provider alone can prove addresses in this domain, as `auto_link` requires. A
-    /// verified claim is not enough, since other issuers may make the same one. `hostedDomain` is
-    /// Google's `hd`.
+    /// Whether this provider, and no other, can prove addresses in this domain, as `auto_link`
+    /// requires. The claim that an address is verified is not enough, since other issuers may make
+    /// the same claim. `hostedDomain` is Google's `hd`.
     package func isAuthoritative(
         for domain: String, emailVerified: Bool?, hostedDomain: String?
     ) -> Bool {
@@ -212,7 +214,7 @@ extension ProviderRow {
             == .authoritative
     }
 
-    /// Whether the provider alone can prove some addresses in this domain.
+    /// Whether this provider, and no other, can prove some addresses in this domain.
     package func isAuthoritative(for domain: String) -> Bool {
         isAuthoritative(for: domain, emailVerified: true, hostedDomain: domain)
     }
