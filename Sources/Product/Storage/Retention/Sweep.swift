@@ -15,7 +15,8 @@ extension Database {
 
     /// Runs one round over every table and calls `removed` for each batch. Returns false if another
     /// replica is sweeping. A row or a table that fails is skipped until the next round, and
-    /// everything else is still swept; then throws the first `PassedOver`.
+    /// everything else is still swept. If anything failed, throws the first `PassedOver` at the
+    /// end.
     package func sweep(
         removed: @Sendable (_ table: String, _ rows: Int) -> Void
     ) async throws -> Bool {
@@ -114,7 +115,7 @@ extension Database {
         }
     }
 
-    /// The tenants that own the rows that expired first, up to one batch of rows.
+    /// The tenants that own the earliest expired rows. Considers at most one batch of rows.
     private func tenants(
         with rows: EndedRows, past end: Timestamp, but passed: PassedOver
     ) async throws -> [UUID] {
@@ -137,7 +138,7 @@ extension Database {
 }
 
 extension Change {
-    /// Removes one batch of decisions, and audits how many.
+    /// Removes one batch of decisions, and audits how many were removed.
     fileprivate func removeDecisions(past end: Timestamp) async throws -> Int {
         let found = try await query(
             "SELECT decisions_remove(\(tenant), \(end), \(Database.sweepBatch))")
@@ -168,8 +169,8 @@ struct PassedOver: Error, CustomStringConvertible {
 
     init(_ table: String) { self.table = table }
 
-    /// Records a failure; if `thing` is nil, that of the whole table. Throws the error instead if
-    /// the database is unavailable, since then everything else would fail too.
+    /// Records the failure of one thing or, if `thing` is nil, of the whole table. Throws the error
+    /// instead if the database is unavailable, since then everything else would fail too.
     mutating func add(_ thing: UUID?, of tenant: UUID?, _ error: any Error) throws {
         if (error as? PostgresError)?.kind == .unavailable { throw error }
         if count == 0 {
@@ -242,9 +243,9 @@ extension Database {
 
 /// Purges users who can no longer be restored.
 extension Database {
-    /// How many users are looked up at a time. Each is purged in its own transaction, which takes
-    /// the same locks as an operator's purge. After a crash the remaining users are left to the
-    /// next round.
+    /// How many users, tenants or jobs are looked up at a time. Each user is purged in its own
+    /// transaction, which takes the same locks as an operator's purge. After a crash the remaining
+    /// users are left to the next round.
     static let purgeBatch = 100
 
     /// A statement that selects the users to purge in all tenants, the earliest deletions first,
@@ -337,8 +338,9 @@ extension Database {
 }
 
 extension Change {
-    /// Removes one batch of a job's rows. Returns true once the job itself is removed or no longer
-    /// exists, nil if another replica is sweeping.
+    /// Removes one batch of a job's rows. Returns true if nothing is left to do, because the job
+    /// itself is removed, no longer exists, or must be kept for longer. Returns nil if another
+    /// replica is sweeping.
     fileprivate func removeRows(ofJob id: UUID, keptUntil end: Timestamp) async throws -> Bool? {
         guard try await Database.takeSweepLock(transaction) else { return nil }
         // The job may be kept for longer by now, if its undo has begun.
