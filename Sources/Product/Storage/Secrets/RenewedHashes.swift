@@ -1,8 +1,8 @@
 import Postgres
 import Text
 
-/// Replaces the hash of a password or PIN by one with the current parameters and pepper. Does
-/// nothing if the stored hash is no longer the one that was read.
+/// Replaces the hash of a password or PIN by a hash with the current parameters and pepper. Does
+/// nothing if the stored hash is no longer `old`, which was read before.
 extension Change {
     package func rehashPassword(
         _ hash: String, of user: UUID, from old: String

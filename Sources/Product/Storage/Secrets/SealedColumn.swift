@@ -83,8 +83,8 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// A statement that selects a batch of values that were encrypted with a secret key other than
-    /// these.
+    /// A statement that selects a batch of the values that were encrypted with a secret key whose
+    /// id is not in `ids`.
     func entries(not ids: [[UInt8]], most: Int) -> SQL {
         """
         SELECT key, tenant, sealed FROM (\(source)) AS sealed_rows
@@ -123,7 +123,8 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
             """
     }
 
-    /// A statement that deletes the values that were encrypted with a secret key other than these.
+    /// A statement that deletes the values that were encrypted with a secret key whose id is not in
+    /// `ids`.
     func forget(except ids: [[UInt8]]) -> SQL {
         let lost: SQL = "NOT substring(\(raw: column.name) FOR 4) = ANY (\(ids))"
         switch self {

@@ -8,8 +8,8 @@ extension Database {
     /// How many sealed values, or users, are written anew in one transaction.
     static let rotationBatch = 200
 
-    /// Makes the current key the one that encrypts new values; does nothing if it is that already.
-    /// Throws if a running replica does not know both keys.
+    /// Makes new values be encrypted with the current key; does nothing if they already are. Throws
+    /// if a running replica does not know both keys.
     package func switchSecrets() async throws {
         guard let previous = secrets.previous else { throw SecretKeyFault.noPrevious }
         try await app.transaction { transaction in
@@ -44,8 +44,8 @@ extension Database {
         }
     }
 
-    /// Encrypts anew all values that were encrypted with another key, and reports to `progress` how
-    /// many of each kind.
+    /// Encrypts all values anew that were encrypted with another key than the current one. Reports
+    /// to `progress` how many values of each kind are done.
     package func resealAll(
         _ progress: @Sendable (SealedColumnKind, Int) -> Void = { _, _ in }
     ) async throws {
@@ -80,7 +80,8 @@ extension Database {
         }
     }
 
-    /// Deletes the previous key from the database. What still depends on it expires by itself.
+    /// Deletes the previous key from the database. Whatever still depends on that key expires by
+    /// itself.
     package func finishRotation() async throws {
         _ = try await app.query(
             "DELETE FROM secret_keys WHERE NOT seals AND id <> \(secrets.current.id)")
@@ -145,7 +146,8 @@ extension TenantScope {
 
 /// Why the secret key in the settings cannot be used with this database.
 package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The database was encrypted with another key; these are the kinds of values concerned.
+    /// The database was encrypted with another key. The value has the names of what was encrypted
+    /// with it.
     case foreign([String])
     /// Some running replicas do not know both keys.
     case heldByTooFew(replicas: Int)
@@ -170,8 +172,8 @@ package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible
     }
 }
 
-/// Finds out with which secret key this database is encrypted. A known value that is encrypted with
-/// that key, the canary, proves it.
+/// Finds out with which secret key this database is encrypted. The canary, a known value that is
+/// encrypted with the key, proves which key it is.
 extension Database {
     private static let canary = Array("gatehouse canary".utf8)
     /// Seconds for which a replica counts as running after it was last seen.
@@ -179,10 +181,10 @@ extension Database {
 
     private var canarySealer: Sealer { Sealer(secrets.derive("canary")) }
 
-    /// Finds the key that encrypts new values. Throws `SecretKeyFault.foreign` if it is neither of
-    /// this process's keys. If there is no canary yet, first checks that nothing is encrypted with
-    /// another key, and then writes the canary. `replica` is the id under which this process is
-    /// registered as running; nil if it ends soon.
+    /// Finds the key that encrypts new values. Throws `SecretKeyFault.foreign` if that key is
+    /// neither of this process's keys. If there is no canary yet, first checks that nothing is
+    /// encrypted with another key, and then writes the canary. `replica` is the id under which this
+    /// process is registered as running; nil if this process ends soon.
     package func admitSecrets(replica: UUID?) async throws {
         if try await followSecrets(replica: replica) { return }
         let foreign = try await foreignPlaces()
@@ -196,7 +198,7 @@ extension Database {
     package func followSecrets(replica: UUID?) async throws -> Bool {
         try await app.transaction { transaction -> Bool in
             // The row stays locked until this replica is registered, so a rotation of the key waits
-            // for it.
+            // for the registration.
             let rows = try await transaction.query(
                 "SELECT id, canary FROM secret_keys WHERE seals FOR SHARE")
             guard let row = rows.first else { return false }
@@ -254,12 +256,12 @@ extension Database {
     }
 }
 
-/// One kind of data that still depends on a secret key, and how much of it.
+/// One kind of data that still depends on a secret key, and how many values of this kind do so.
 package struct SecretKeyRemains: Sendable, Equatable {
     package var name: String
     package var count: Int
-    /// Whether it ends without a further command, because it expires or is renewed at the user's
-    /// next sign-in.
+    /// Whether the dependence ends without a further command, because the data expires or is
+    /// renewed at the user's next sign-in.
     package var endsByItself: Bool
 
     package init(name: String, count: Int, endsByItself: Bool) {

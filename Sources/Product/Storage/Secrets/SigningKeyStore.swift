@@ -33,7 +33,8 @@ package struct SigningKeyRow: Sendable {
 }
 
 extension Database {
-    /// Encrypts and decrypts private keys. The encryption of each is bound to the key's name.
+    /// Encrypts and decrypts private keys. The encryption of each private key is bound to the key's
+    /// `kid`.
     package var signingKeySealer: Sealer { Sealer(secrets.derive("signing keys")) }
 
     /// Every key that is still published, the newest first.
@@ -54,8 +55,8 @@ extension Database {
         return try rows.first?.get(0, as: Int.self) ?? 0
     }
 
-    /// Stores a new key. If replicas add the same generation concurrently, only the first is
-    /// stored, and the others must read that one.
+    /// Stores a new key. If replicas add the same generation concurrently, only the first key is
+    /// stored, and the other replicas must read that key.
     package func addSigningKey(_ key: SigningKeyRow) async throws(PostgresError) {
         _ = try await app.query(
             """

@@ -1,8 +1,8 @@
 import Cryptography
 
-/// A secret token that belongs to a tenant: the tenant's locator, by which the tenant is found
-/// first, and 256 random bits. Invites, password resets, link grants and apps' opaque sessions use
-/// it.
+/// A secret token that belongs to a tenant. It consists of the tenant's locator, by which the
+/// tenant is found first, and 256 random bits. Invites, join links, password resets, link grants
+/// and apps' opaque sessions use such tokens.
 package enum TenantToken {
     /// A new token: the locator (6 characters) and 43 random characters.
     package static func make(locator: String) -> String { locator + TokenSecret.make() }
