@@ -21,7 +21,7 @@ package struct LoginState: Sendable {
     /// The hash of the secret in the browser's cookie. Without that cookie the sign-in cannot be
     /// completed.
     package var browserHash: [UInt8]?
-    /// The token of the invite or join link on whose page the sign-in began.
+    /// The hash of the token of the invite or join link on whose page the sign-in began.
     package var token: BroughtToken?
     /// The console session that requires this sign-in as a step-up.
     package var operatorSession: UUID?
@@ -77,8 +77,8 @@ extension TenantScope {
     /// Seconds until a sign-in expires.
     package static var loginSeconds: Int64 { 600 }
 
-    /// Stores the state. Returns false if it is in use already, which means that a client did not
-    /// choose it at random.
+    /// Stores the state. Returns false if its hash is stored already, which means that the client
+    /// did not choose the `state` at random.
     package func begin(_ state: LoginState) async throws -> Bool {
         let now = database.clock()
         _ = try await write(
@@ -98,10 +98,10 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// Records that a sign-in was too old, so that the next one of `place` asks the person again at
-    /// the provider. It is for an app that received the redirect itself and so cannot be redirected
-    /// again. `place` is a hash of the client and its IP address. The record lasts as long as a
-    /// pending sign-in.
+    /// Records that the person had signed in at the provider too long ago. The next sign-in from
+    /// `place` then makes the provider ask the person again. This is for an app that received the
+    /// redirect itself, and so cannot be redirected again. `place` is a hash of the client and its
+    /// IP address. The record lasts as long as a pending sign-in.
     package func noteStaleSignIn(_ place: [UInt8], at provider: UUID) async throws {
         let now = database.clock()
         _ = try await write(
@@ -132,9 +132,9 @@ extension TenantScope {
     private static var staleClient: String { "stale sign-in" }
 
     /// Removes and returns a state; one DELETE decides which of several requests gets it. Returns
-    /// nil if it is unknown, expired, used, another client's, or another browser's. `browser` is
-    /// the hash of the cookie; it is not checked if the app has the verifier, which then proves who
-    /// began the sign-in.
+    /// nil if the state is unknown, expired or used, or belongs to another client or browser.
+    /// `browser` is the hash of the cookie; it is not checked if the app has the verifier, which
+    /// then proves who began the sign-in.
     package func consumeLogin(
         _ hash: [UInt8], client: String, browser: [UInt8]? = nil
     ) async throws -> LoginState? {
@@ -164,7 +164,7 @@ extension TenantScope {
     }
 
     /// The state with this hash, which is not removed, since a device asks repeatedly until its
-    /// user has decided. `nil` if it is unknown, expired, or another client's.
+    /// user has decided. `nil` if the state is unknown or expired, or belongs to another client.
     package func login(_ hash: [UInt8], client: String) async throws(PostgresError) -> LoginState? {
         let rows = try await read(
             """

@@ -6,7 +6,7 @@ import Text
 package struct SignedIn: Sendable {
     /// The user, who may be suspended; see `isAdmitted`.
     package var user: UserRow
-    /// The password's and the PIN's hash, which are read together with the user.
+    /// The hashes of the password and the PIN, which are read together with the user.
     package var secrets: UserSecrets
     /// The session, which had not expired when it was read.
     package var session: UserSessionRow
@@ -110,8 +110,9 @@ extension TenantScope {
         return !rows.isEmpty
     }
 
-    /// The user with this address who is not deleted, and whether the device is known to them. It
-    /// is always one query, so that the time does not reveal whether the address is known.
+    /// The user with this address, unless deleted, and whether the user has signed in on this
+    /// device before. This is always one query, so that its time does not reveal whether the
+    /// address is known.
     package func userWithPassword(
         emailKey: String, device: [UInt8]
     ) async throws(PostgresError) -> (user: UserRow, secrets: UserSecrets, isKnown: Bool)? {
@@ -208,7 +209,7 @@ extension Change {
     }
 
     /// Sets the PIN, or removes it if `hash` is nil. `old` is the hash that was read before;
-    /// returns false if another one is stored by now.
+    /// returns false if another hash is stored by now.
     package func setPin(_ hash: String?, of user: UserRow, was old: String?) async throws -> Bool {
         let changed = try await query(
             """
