@@ -5,7 +5,7 @@ import Text
 
 extension Change {
     /// Reserves a name, such as a slug, for this tenant in the directory. Returns false if another
-    /// tenant has it.
+    /// tenant has the name.
     func claim(_ kind: String, _ value: String) async throws(PostgresError) -> Bool {
         let rows = try await query("SELECT directory_claim(\(kind), \(value))")
         return try rows.first?.get(0, as: Bool.self) ?? false
@@ -50,8 +50,9 @@ extension Change {
         return try rows.only(TenantRow.init)
     }
 
-    /// Sets the status to active, suspended or deleted; does nothing if it is set already. Throws
-    /// 409 if the tenant was deleted too long ago to be restored.
+    /// Sets the status to active, suspended or deleted. If the tenant has this status already, only
+    /// records whether the platform takes over its suspension. Throws 409 if the tenant was deleted
+    /// too long ago to be restored.
     package func setTenantStatus(
         _ row: TenantRow, _ status: Tenant.Status, action: AuditAction,
         by side: TenantSide = .platform
@@ -120,7 +121,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The same, read in the transaction of this change.
+    /// Whether the tenant itself, and not the platform, made the last suspension. This is read in
+    /// the transaction of this change.
     package func isSuspendedByItself() async throws(PostgresError) -> Bool {
         try await query(TenantScope.lastSuspension(of: tenant)).isByTenant
     }
@@ -220,8 +222,9 @@ extension Change {
     }
 
     /// Makes a deleted tenant impossible to restore and due for the sweep, which completes the
-    /// purge. For this, sets the time of its deletion so far back that the grace period ended an
-    /// hour ago, since clocks differ. The audit trail still has the real time.
+    /// purge. For this, sets the time of the tenant's deletion so far back that the grace period
+    /// ended an hour ago. The hour allows for clocks that differ. The audit trail still has the
+    /// real time.
     package func beginPurge(_ row: TenantRow) async throws {
         try await query(
             """

@@ -26,8 +26,8 @@ package struct TenantRow: ListedRow {
     /// Whether the reader sees only the public attributes.
     package var hidesPrivate = false
 
-    /// The row that stands for the platform in calls that name no tenant. The rows that belong to
-    /// no tenant are stored under its id.
+    /// The row that stands for the platform in calls that name no tenant. Data that belongs to no
+    /// tenant is stored under the id of this row.
     package static func platform(named name: String, at now: Timestamp) -> TenantRow {
         TenantRow(platform: name, at: now)
     }
@@ -70,7 +70,7 @@ package struct TenantRow: ListedRow {
     }
 }
 
-/// Tenants: created, found, renamed, suspended, deleted and restored.
+/// Finds, lists and creates tenants, and counts their users.
 extension Database {
     /// The tenant with this id or slug, whatever its status, but without its attributes; `nil` if
     /// there is none.
@@ -91,7 +91,7 @@ extension Database {
         return row
     }
 
-    /// One page of tenants. If `statuses` is nil, those with any status.
+    /// One page of tenants. If `statuses` is nil, the list has tenants of every status.
     package func tenants(
         _ list: ListQuery, statuses: [String]?, matching text: String?, externalID: String? = nil
     ) async throws(PostgresError) -> ListPage<TenantRow> {
@@ -194,7 +194,7 @@ extension TenantScope {
 }
 
 extension Rows {
-    /// Decodes the first row. Throws if there is none, for a statement that always returns one.
+    /// Decodes the first row of a statement that always returns a row. Throws if there is no row.
     func only<Value>(_ make: (Row) throws -> Value) throws -> Value {
         guard let row = first else { throw StorageFailure.notFound("row") }
         return try make(row)
@@ -208,8 +208,8 @@ extension JSONB {
 /// The names of tenants for the rows of a list, read in a separate query per page: with a join,
 /// PostgreSQL would read all tenants if there are few.
 extension Database {
-    /// The names of those of these tenants that exist, by id. A tenant as `reader` gets only its
-    /// own name; nil is the platform, which gets all.
+    /// The names, by id, of the tenants in `ids` that exist. If `reader` is a tenant, it gets only
+    /// its own name. If `reader` is nil, it is the platform, which gets all names.
     func tenantNames(
         _ ids: [UUID], to reader: UUID?
     ) async throws(PostgresError) -> [UUID: String] {
@@ -225,7 +225,7 @@ extension Database {
 }
 
 extension TenantScope {
-    /// The names of those of these tenants whose names this tenant may see, by id.
+    /// The names, by id, of the tenants in `ids` that this tenant may see: only its own.
     func tenantNames(_ ids: [UUID]) async throws(PostgresError) -> [UUID: String] {
         let wanted = Set(ids).intersection([tenant])
         guard !wanted.isEmpty else { return [:] }
@@ -256,8 +256,8 @@ extension Database {
 }
 
 extension Change {
-    /// Reserves the external id for this tenant and releases the tenant's previous one. With nil it
-    /// only releases that.
+    /// Reserves the external id for this tenant and releases the tenant's previous one. If
+    /// `externalID` is nil, only releases the previous one.
     func claim(externalID: String?) async throws {
         let rows = try await query("SELECT directory_claim_external_id(\(externalID))")
         guard try rows.only({ row throws(PostgresError) in try row.get(0) }) else {
@@ -268,7 +268,7 @@ extension Change {
 
 extension TenantRow {
     /// Runs a write. If another transaction has taken the external id since `requireFree`, throws
-    /// the same 409 `conflict`.
+    /// 409 `conflict`.
     static func refusingTakenID(_ write: () async throws -> Rows) async throws -> Rows {
         do {
             return try await write()
