@@ -2,12 +2,14 @@ import Postgres
 import Text
 
 /// What a counter of failed attempts at a secret is for. The raw value is the number of attempts in
-/// a row that may fail without causing a wait; each further one does.
+/// a row that may fail without causing a wait; each further failure causes a wait.
 package enum AttemptPolicy: Int, Sendable {
-    /// Attempts at a password, a PIN or a second factor of one account. They are counted for all
-    /// devices together, and for each device that the account knows.
+    /// Attempts at a password, a PIN or a second factor of one account. Attempts from each device
+    /// that the account knows are counted separately; attempts from all other devices are counted
+    /// together.
     case account = 4
-    /// Attempts with the passkeys of one account, counted in the same two ways.
+    /// Attempts with a passkey. A sign-in on a known device is counted for this device, a step-up
+    /// for the operator.
     case passkey = 9
     /// Attempts from one IP address, which many people share. So a success takes back only its own
     /// attempt and does not restart the counter.
@@ -64,7 +66,7 @@ extension Database {
         _ = try await app.mark("DELETE FROM sign_in_failures WHERE key = \(key)")
     }
 
-    /// Takes back one counted attempt that did not guess at the secret.
+    /// Takes back one counted attempt that was no guess at the secret.
     package func forgiveAttempt(_ key: [UInt8]) async throws(PostgresError) {
         _ = try await app.mark(
             """

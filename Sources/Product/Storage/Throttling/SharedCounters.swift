@@ -46,9 +46,9 @@ extension Database {
         Timestamp(microseconds: now.microseconds / 60_000_000 * 60_000_000)
     }
 
-    /// The latest minute that counts as the current one, since another replica's clock may be
-    /// ahead. Otherwise two replicas whose clocks differ would keep restarting the counter, and
-    /// there would be no limit.
+    /// The latest stored minute that counts as the current one, since the clock of the replica that
+    /// stored it may be ahead. Otherwise two replicas whose clocks differ would keep restarting the
+    /// counter, and there would be no limit.
     private static func last(_ minute: Timestamp) -> Timestamp { minute.adding(seconds: 120) }
 
     private static func counted(_ key: [UInt8], in minute: Timestamp) -> SQL {
@@ -104,7 +104,7 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
 
     /// Counts one event if fewer than `limit` were counted in this minute, and returns how many are
     /// left. Otherwise counts nothing and returns nil: several callers may share one counter with
-    /// different limits, and a refusal to one must not use up those of the others.
+    /// different limits, and a refusal to one caller must not use up the limits of the others.
     package func take(_ key: Key, limit: Int, at now: Timestamp) -> Int? {
         let number = now.microseconds / 60_000_000
         return minute.withLock { minute in
