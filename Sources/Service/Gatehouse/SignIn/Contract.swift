@@ -27,7 +27,7 @@ package struct Contract: Sendable {
     package var encode: @Sendable (Problem, Request) -> Response
     /// Returns the app's text for a refusal of the core; `nil` to use the core's own text.
     package var explain: @Sendable (SignInRefusal) -> Problem? = { _ in nil }
-    /// Returns the refusal with what depends on the client's settings.
+    /// Returns the refusal, adapted to the client's settings.
     package var refine: @Sendable (Problem, ClientCall) -> Problem = { problem, _ in problem }
 
     var description: ClientDescription {

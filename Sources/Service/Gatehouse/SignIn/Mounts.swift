@@ -4,8 +4,9 @@ import HTTP
 import Storage
 import Text
 
-/// Decides by its host where a request goes: to the server's own host, or to a client that is bound
-/// to the host. For a bound host, the client's contract answers at the root.
+/// Decides from a request's host where the request goes: to the server's own endpoints, or to a
+/// client that is bound to the host. At a bound host, the paths of the client's contract begin at
+/// the root.
 package struct Mounts: Sendable {
     package enum Target: Sendable {
         /// The server's own host; the contracts are reached below `/t/{tenant}/{client}/`.
@@ -28,7 +29,7 @@ package struct Mounts: Sendable {
     private let isLocal: Bool
 
     /// Creates the value. The host of `publicURL` is the server's own; if it is a loopback address,
-    /// so is every other spelling of it.
+    /// its other spellings are the server's own too.
     package init(database: Database, publicURL: String) {
         self.database = database
         let address = PublicAddress(publicURL)
@@ -36,8 +37,8 @@ package struct Mounts: Sendable {
         isLocal = address?.isLoopback ?? true
     }
 
-    /// Whether the host, as sent, is equal byte for byte to one of the server's own. No client can
-    /// be bound to those.
+    /// Whether the host, as sent, is equal byte for byte to one of the server's own hosts. No
+    /// client can be bound to these hosts.
     package func isOwn(host: UnsafeBufferPointer<UInt8>) -> Bool {
         own.contains { $0.utf8.elementsEqual(host) }
     }
@@ -121,7 +122,7 @@ package enum KeySetEndpoint {
     ) { call in
         var answer = Response(
             200, type: "application/jwk-set+json", try await call.application.tokens.keySet())
-        // This is shorter than the time between the publication of a key and its first use.
+        // An hour is shorter than the time between the publication of a key and its first use.
         answer.set("cache-control", "public, max-age=3600")
         return answer
     }

@@ -19,9 +19,9 @@ extension ClientCall {
         var perClient: Int { self == .device ? 300 : 3000 }
     }
 
-    /// Counts a call and throws `.locked` beyond the limits. Beyond the client's limit, only
-    /// addresses that have used up their share are refused, so that strangers cannot block a
-    /// tenant's sign-in.
+    /// Counts a call and throws `.locked` beyond the limits. Beyond the client's limit, a call is
+    /// refused only if its address has used more than a tenth of its own limit, so that strangers
+    /// cannot block a tenant's sign-in.
     func count(_ start: Start) async throws {
         let counter = "\(start) at \(client.name) of \(tenant.id)"
         let ofAddress = try await count(
@@ -31,8 +31,8 @@ extension ClientCall {
     }
 
     /// Counts a password attempt from an unknown device against the tenant's limit per minute.
-    /// Beyond the limit, each attempt takes a second longer, and each address may make one at a
-    /// time. This slows guessing down, but a correct password still succeeds.
+    /// Beyond the limit, each attempt takes a second longer, and each address may make only one
+    /// attempt at a time. This slows guessing down, but a correct password still succeeds.
     func slowStrangersAttempts() async throws {
         let tries = try await database.count("strangers' tries of \(tenant.id)")
         guard tries > Self.strangersAttempts else { return }
@@ -66,8 +66,8 @@ extension ClientCall {
     static let pin = "pin"
 
     /// Checks a secret of a signed-in user and returns whether it is right. Attempts are counted
-    /// separately for a session and network where one succeeded before. So guesses from elsewhere,
-    /// for example with a stolen token, do not lock the user out.
+    /// separately for a session and network from which an attempt succeeded before. So guesses from
+    /// elsewhere, for example with a stolen token, do not lock the user out.
     func attemptOwn(
         _ secret: String, of person: SignedIn, _ isRight: () async throws -> Bool
     ) async throws -> Bool {
@@ -102,10 +102,10 @@ extension ClientCall {
 }
 
 extension ClientCall {
-    /// Stores why a sign-in failed, because the response hides it from everyone but the tenant's
-    /// operators. Nothing is stored if a decision of the rules already explains the failure. Adds a
-    /// reference to the cause in `problem`, which the caller then throws, and returns it; `nil` if
-    /// nothing was stored.
+    /// Stores for the tenant's operators why a sign-in failed, because the response does not say
+    /// why. Nothing is stored if a decision of the rules already explains the failure. Otherwise
+    /// makes a reference for the stored failure and adds it to the cause of `problem`, which the
+    /// caller then throws. Returns the reference; `nil` if nothing was stored.
     @discardableResult
     func noteFailure(_ problem: inout Problem, at operation: String) async -> String? {
         guard let reason = Self.reason(of: problem) else { return nil }
@@ -138,7 +138,7 @@ extension ClientCall {
     }
 
     /// Returns why a sign-in failed. `nil` if the problem is not a failed sign-in, or if the rules
-    /// refused, since their decision explains that.
+    /// refused the person, since their decision explains the failure.
     private static func reason(of problem: Problem) -> String? {
         let start = SignInRefusal.causeStart
         guard let cause = problem.cause, cause.utf8.starts(with: start.utf8),

@@ -16,7 +16,8 @@ extension ClientCall {
 
     /// Creates a key and returns it with its secret, which is shown once. `scopes` are the app's
     /// own scopes; the caller must already have refused management scopes. `maker` is the key with
-    /// which the app asked, whose bounds the new key gets; `nil` if the user asked in a session.
+    /// which the app made the request; the new key gets the bounds of this key. `maker` is `nil` if
+    /// the user made the request in a session.
     package func makeKey(
         name: String, scopes: [String], owner: UserRow, by maker: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {

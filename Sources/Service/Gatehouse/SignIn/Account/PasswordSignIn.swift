@@ -88,8 +88,8 @@ extension ClientCall {
     }
 
     /// Returns the hash of a new password that meets the tenant's policy. An app may lower the
-    /// minimum length to that of every tenant. `about` are texts that an attacker would try for
-    /// this user.
+    /// minimum length, but not below `TenantPolicy.passwordFloor`. `about` are texts that an
+    /// attacker would try for this user.
     package func newPasswordHash(_ password: String, about: [String]) async throws -> String {
         let policy = try await scope.policy().policy
         let lowered = contract.leastPassword?(self)

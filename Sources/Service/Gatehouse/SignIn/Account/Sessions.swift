@@ -15,8 +15,9 @@ package struct IssuedToken: Sendable {
 }
 
 extension ClientCall {
-    /// Begins a session and returns its token: the tenant's locator, by which other tenants see
-    /// that the token is not theirs, and 32 random bytes. Only the hash of the token is stored.
+    /// Begins a session and returns its token, which consists of the tenant's locator and 32 random
+    /// bytes. The locator shows to which tenant the token belongs. Only the hash of the token is
+    /// stored.
     package func startSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64
     ) async throws -> (token: String, user: UserRow) {
@@ -53,8 +54,8 @@ extension ClientCall {
         }
     }
 
-    /// Returns the payload's member `attributes`: those of the user's attributes that the tenant's
-    /// schema marks for tokens. Empty if there are none.
+    /// Returns the payload's member `attributes` with the user's attributes that the tenant's
+    /// schema marks for tokens. Empty if there are no such attributes.
     private func attributes(of user: UserRow) async throws -> [JSONValue.Member] {
         if user.attributes.public.isEmpty { return [] }
         let carried = try await scope.attributeSchema().schema.inToken(user.attributes.public)
@@ -85,8 +86,8 @@ extension ClientCall {
     }
 }
 
-/// The device as the client describes it. Nothing of it is verified; it only gives a session a
-/// display name.
+/// The device as the client describes it. Nothing in it is verified. It names the session in lists,
+/// and is part of the key by which a known device is recognised.
 package struct ReportedDevice: Sendable {
     /// The id that the app gave the device, if any.
     package var id: String?
@@ -108,7 +109,7 @@ package struct ReportedDevice: Sendable {
     }
 
     /// Returns a text that identifies where a request comes from: its network and what the app says
-    /// about the device. The same device in another network counts as another one.
+    /// about the device. The same device in another network counts as another device.
     func key(from address: String) -> String {
         [IPAddress.network(of: address), id ?? "", type ?? "", os ?? ""].joined(separator: "\0")
     }

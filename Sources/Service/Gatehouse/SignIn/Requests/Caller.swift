@@ -8,7 +8,7 @@ import Text
 /// The authenticated caller of an app's request, with the current data of the user or key.
 package enum Caller: Sendable {
     case person(SignedIn)
-    /// An API key, with the user who owns it; `nil` if it is not a user's.
+    /// An API key, with the user who owns it; `nil` if no user owns it.
     case key(CallerPrincipal, owner: UserRow?)
 
     /// The key of the request; `nil` for a user's session.
@@ -26,8 +26,9 @@ package enum Caller: Sendable {
 }
 
 extension ClientCall {
-    /// Returns the caller by the request's credential of any kind. Throws `.noCredential`,
-    /// `.invalidToken`, `.invalidKey`, `.userSuspended`; 404 for another tenant's credential.
+    /// Returns the caller whom the request's credential identifies, whether it is a session token
+    /// or an API key. Throws `.noCredential`, `.invalidToken`, `.invalidKey`, `.userSuspended`; 404
+    /// for another tenant's credential.
     package func caller() async throws -> Caller {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
@@ -89,8 +90,8 @@ extension ClientCall {
         }
     }
 
-    /// Returns the user and session of an opaque token or of an access token of ours. The session
-    /// must be valid; the user's status does not matter.
+    /// Returns the user and the session of a token that this server issued: an opaque token or an
+    /// access token. The session must be valid; the user's status does not matter.
     private func holder(of token: String) async throws -> SignedIn {
         let name: TenantScope.SessionName
         if token.utf8.contains(UInt8(ascii: ".")) {
@@ -120,8 +121,9 @@ package struct BearerPerson: Sendable {
 }
 
 extension ClientCall {
-    /// Returns the person of the request's id token, verified with the keys of a provider of the
-    /// tenant or of the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
+    /// Verifies the request's id token with the keys of a provider of the tenant or of the
+    /// platform, and returns the person whom the token proves. Throws `.noCredential`,
+    /// `.notProved`, `.providerAway`.
     package func bearerPerson() async throws -> BearerPerson {
         guard let credential = try Credential(request, cookie: nil) else {
             throw SignInRefusal.noCredential
@@ -152,8 +154,8 @@ extension ClientCall {
             throw SignInRefusal.locked(Int(database.secondsOfMinuteLeft))
         }
         let result = try await decide(person.attempt, event: nil, isDryRun: true)
-        // Record a sign-in: these users have no other one than the token that comes with each
-        // request.
+        // Record this as a sign-in: these users do not sign in in any other way, since each of
+        // their requests has an id token.
         if result.verdict.outcome == .existing { database.noteSignIn(result, by: person.attempt) }
         return result.publicView
     }
@@ -164,7 +166,7 @@ extension ClientCall {
     }
 
     /// Returns the provider that issued the token, and this app as its relying party. The tenant's
-    /// own provider comes before the platform's; another tenant's is not used.
+    /// own provider comes before the platform's; a provider of another tenant is not used.
     private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         var found: [(ProviderRow, RelyingParty)] = []
         for row in try await database.providers(issuing: token.claimedIssuer) {
@@ -189,8 +191,8 @@ struct Credential: Sendable {
 
     private static let schemes = ["bearer", "apikey"]
 
-    /// Reads the credential; `nil` if there is none. Two different credentials in header fields are
-    /// 400. A cookie counts only if no header field has a credential.
+    /// Reads the credential; `nil` if there is none. Throws 400 if header fields have two different
+    /// credentials. A cookie counts only if no header field has a credential.
     init?(_ request: Request, cookie: String?) throws {
         var found: [String] = []
         for line in request.all("authorization") {

@@ -32,7 +32,8 @@ package struct ClientCall: Sendable {
         }
     }
 
-    /// Informs the tenant that one of its keys was sent in a URL, so that it is in logs by now.
+    /// Records for the tenant, in an audit row, that one of its keys was sent in a URL. The key may
+    /// be in logs by now.
     private func noteLeak(of credential: String) async throws {
         guard credential.utf8.starts(with: "gate_".utf8),
             let key = try? await application.authenticator.key(credential, request),
@@ -119,7 +120,7 @@ package struct ClientCall: Sendable {
             : application.publicURL + cookiePath
     }
 
-    /// Returns the actor for audit rows: the user, once known.
+    /// Returns the actor for audit rows: the user, if known.
     package func actor(_ user: UserRow? = nil) -> Actor {
         Actor(
             type: "user", id: user?.id.description ?? "", name: user?.name ?? user?.email ?? "",

@@ -21,10 +21,10 @@ package struct ProvedPerson: Sendable {
     package var name: String?
     /// Google's claim `hd`: the organization's domain.
     package var hostedDomain: String?
-    /// The client id of ours for which the provider issued the assertion.
+    /// Our client id, for which the provider issued the assertion.
     package var audience: String?
-    /// The time of the assertion, by which it is refused if the user's sessions were ended since;
-    /// `nil` if it needs no such check.
+    /// The time of the assertion. The assertion is refused if the user's sessions were ended after
+    /// this time; `nil` if this need not be checked.
     package var tokenTime: TokenTime?
     /// When the person signed in at the provider, in seconds since 1970; `nil` if the provider does
     /// not say.
@@ -46,8 +46,8 @@ extension ClientCall {
         try await admit(attempt(of: person), event: event)
     }
 
-    /// Runs the rules for the person and returns the result, at that tenant, or if nil at all that
-    /// may know the person. `token` is that of an invite or a join link.
+    /// Runs the rules for the person and returns the result. If `tenant` is nil, the rules consider
+    /// all tenants that may know the person. `token` is the token of an invite or a join link.
     func decide(
         _ person: ProvedPerson, in tenant: UUID?, bringing token: BroughtToken? = nil
     ) async throws -> ProvisioningResult {
@@ -72,8 +72,8 @@ extension ClientCall {
         return attempt
     }
 
-    /// Adds an identity that was just proved to a signed-in user. Throws `StorageFailure.conflict`
-    /// with the id of another user who already has the identity.
+    /// Adds the identity of `person`, which was just proved, to a signed-in user. Throws
+    /// `StorageFailure.conflict` with the id of another user who already has the identity.
     package func link(_ person: ProvedPerson, to user: UserRow) async throws {
         let provider = person.provider
         _ = try await scope.change(by: actor(user)) { change in
@@ -102,8 +102,8 @@ extension ClientCall {
     ) async throws -> ProvisioningResult {
         var attempt = attempt
         attempt.isInPerson = true
-        // A sign-in never gets a recorded response of an earlier one, because each has its own
-        // event id.
+        // Each sign-in has its own event id, so that it never gets the recorded response of an
+        // earlier sign-in.
         attempt.eventID = "sign-in \(event ?? UUID.random().description)"
         let result: ProvisioningResult
         do {

@@ -138,9 +138,9 @@ extension SignInRefusal {
 }
 
 extension Contract {
-    /// Runs `work`. If it fails by a fault of ours or because the provider is unavailable, throws
-    /// the app's text for that call instead: `text`, or `away` for an unavailable provider if it is
-    /// not nil.
+    /// Runs `work`. If it fails because of a fault of this server or because the provider is
+    /// unavailable, throws a problem with the app's own text for this call. The text is `away` if
+    /// the provider is unavailable and `away` is not nil; otherwise it is `text`.
     static func mappingServerErrors(
         _ text: String, away: String? = nil, _ work: () async throws -> Response
     ) async throws -> Response {
