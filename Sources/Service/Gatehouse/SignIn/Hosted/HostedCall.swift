@@ -61,9 +61,9 @@ struct HostedCall: Sendable {
             303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
     }
 
-    /// Begins a sign-in at the provider. Returns the URL to redirect to, and a cookie by which the
-    /// return is accepted only from this browser. `token` is that of the invite or join page where
-    /// the sign-in begins.
+    /// Begins a sign-in at the provider. Returns the URL to redirect to, and a cookie. The
+    /// browser's return from the provider is accepted only with this cookie. `token` is the token
+    /// of the invite or join link on whose page the sign-in begins.
     func begin(
         at provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
         maxAge: Int64? = nil
@@ -117,11 +117,10 @@ extension ClientCall {
 /// domain cannot set it and have a user continue someone else's sign-in. On plain http, browsers
 /// refuse that prefix.
 struct HostedCookie: Sendable {
-    /// The cookie by which the return from a provider is accepted only from the browser that began
-    /// the sign-in.
+    /// The cookie that proves, at the return from a provider, that this browser began the sign-in.
     static let state = HostedCookie(plainName: "gatehouse_sign_in")
-    /// The cookie by which an operator's return from a provider is accepted only from the browser
-    /// that began the sign-in.
+    /// The cookie that proves, at an operator's return from a provider, that this browser began the
+    /// sign-in.
     static let `operator` = HostedCookie(plainName: "gatehouse_operator")
     static let held = HostedCookie(plainName: "gatehouse_held")
     /// The cookie that keeps a link grant while the browser is at the provider.

@@ -6,14 +6,14 @@ import Storage
 import Text
 
 /// Pages for a link grant that an operator handed over. Its recipient proves an identity at a
-/// provider, which is then added to the account. The account is shown before the proof, and again
-/// before the identity is added, because the grant may come from a stranger.
+/// provider, and this identity is then added to the account. The account is shown before the proof,
+/// and again before the identity is added, because the grant may come from a stranger.
 enum HostedGrant {
     static let path = "\(HostedSignIn.platformPath)/grant"
 
-    /// Called when a person submits a grant, which the page took from its address or the person
-    /// pasted. The grant is not used up: the browser keeps it for ten minutes and is redirected to
-    /// the tenant's page.
+    /// Receives a grant that a person submits. The page has read the grant from its address, or the
+    /// person has pasted it. The grant is not used up: the browser keeps it in a cookie for ten
+    /// minutes and is redirected to the tenant's page.
     static func take(_ call: Call) async throws -> Response {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
         guard let pasted = form.first(name).flatMap({ PastedLink($0) }) else { throw unusable }
@@ -35,8 +35,8 @@ enum HostedGrant {
                 + [Field("cache-control", "no-store")])
     }
 
-    /// Returns the tenant's page for a browser that has a grant in its cookie; `nil` if it has
-    /// none.
+    /// Returns the tenant's page for a browser that has a grant in its cookie; `nil` if the browser
+    /// has no usable grant.
     static func page(_ hosted: HostedCall) async throws -> Response? {
         let client = hosted.client
         guard let token = try await held(client), let user = try await user(of: token, client)
@@ -104,15 +104,15 @@ enum HostedGrant {
         try await client.scope.grantedUser(TenantToken.hash(token))
     }
 
-    /// Returns a code for the form on the grant's page, which distinguishes it from every other
-    /// page of the browser.
+    /// Returns a code for the form on the grant's page. It distinguishes this form from the forms
+    /// of all other pages.
     private static func mark(_ token: String, _ client: ClientCall) -> String {
         let code = client.database.directory.authenticate(Array("grant \(token)".utf8))
         return Base64URL.encode(code)
     }
 
-    /// Returns the address in a form such as `b…@acme.example`, by which its owner recognises the
-    /// account and others do not learn the address.
+    /// Returns the address in a form such as `b…@acme.example`, which lets its owner recognise the
+    /// account but does not tell others the address.
     static func masked(_ email: String) -> String {
         let parts = email.split(separator: "@", maxSplits: 1)
         let first = parts.first?.unicodeScalars.first.map { String($0) } ?? ""

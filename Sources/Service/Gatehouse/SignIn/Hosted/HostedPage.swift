@@ -12,7 +12,7 @@ struct HostedPage {
     private let title: String
     private var body = ""
     private var footer = ""
-    /// The CSS with the tenant's colour; empty if it has none.
+    /// The CSS with the tenant's colour; empty if the tenant has no colour.
     private var colours = ""
 
     /// Creates a page of the server itself, without a tenant.
@@ -55,7 +55,8 @@ struct HostedPage {
     /// Adds an error, which screen readers announce.
     mutating func warn(_ text: HostedText) { warn(said: text.said(in: language)) }
 
-    /// Adds the text of a refusal, in the page's language if that has a text for the code.
+    /// Adds the text of a refusal, in the page's language if there is a text in this language for
+    /// the code.
     mutating func warn(_ problem: Problem) {
         warn(
             said: (language == .german ? HostedGerman.refusals[problem.code] : nil)
@@ -244,8 +245,8 @@ enum HostedLanguage: String, CaseIterable {
     }
 }
 
-/// A sentence of a hosted page. Its values are separate from it, so that it can be translated:
-/// `"Add \(provider)?"` is the sentence `Add {}?` with one value.
+/// A sentence of a hosted page. Its values are kept separately, so that the sentence can be
+/// translated: `"Add \(provider)?"` is the sentence `Add {}?` with one value.
 struct HostedText: ExpressibleByStringInterpolation {
     struct StringInterpolation: StringInterpolationProtocol {
         var sentence = ""

@@ -37,12 +37,12 @@ package enum HostedSignIn {
     static let platformPath = "/sign-in"
     private static let tenantPath = "/t/{tenant}/sign-in"
     /// The path of the callback for the platform's providers, for all tenants. A tenant's own
-    /// providers have a separate callback, so that no provider can present a response as another's
-    /// (RFC 9700 section 4.4.2).
+    /// providers have a separate callback, so that no provider can present its response as that of
+    /// another provider (RFC 9700 section 4.4.2).
     private static let callback = "\(platformPath)/callback"
 
-    /// Returns the addresses of both callbacks: that of the platform's providers, and that of the
-    /// tenant's own.
+    /// Returns the addresses of both callbacks: first the callback of the platform's providers,
+    /// then the callback of the tenant's own providers.
     static func returnAddresses(of tenant: TenantRow, at publicURL: String) -> [String] {
         [publicURL + callback, "\(publicURL)/t/\(tenant.slug)\(callback)"]
     }
@@ -122,8 +122,8 @@ extension ClientCall {
 }
 
 extension Problem {
-    /// Returns an error page with the problem's text, without its code. `reference` is that of the
-    /// stored failure.
+    /// Returns an error page with the problem's text, without its code. `reference` is the
+    /// reference of the stored failure.
     fileprivate func page(for call: Call, reference: String?) -> Response {
         var page = HostedPage("This did not work", in: HostedLanguage(call.request))
         page.warn(self)
@@ -271,8 +271,9 @@ enum HostedReturn {
 }
 
 extension LoginReturn {
-    /// Reads the return to a page of ours. It is accepted only with the cookie of the browser that
-    /// began: `state.secret`, optionally followed by the token of its `device`.
+    /// Reads the parameters with which a browser returns from a provider. They are accepted only
+    /// with the cookie of the browser that began the sign-in. The cookie's value is `state.secret`,
+    /// or `state.secret.device` with the token of the browser's device cookie.
     init(_ call: Call, by cookie: HostedCookie, at publicURL: String) throws {
         let query = FormText(call.request.query)
         guard let state = query.first("state"), !query.isRepeated("state"),

@@ -8,8 +8,8 @@ import Text
 /// The steps after a person was proved at a provider: the questions to the person, and their
 /// results.
 enum HostedSteps {
-    /// Runs the rules, and asks the person what they leave open. `token` is that of an invite or a
-    /// join link; if it does not admit the person, the page explains why.
+    /// Runs the rules, and asks the person what the rules leave open. `token` is the token of an
+    /// invite or a join link; if it does not admit the person, the page explains why.
     static func settle(
         _ person: ProvedPerson, _ client: ClientCall, bringing token: BroughtToken? = nil
     ) async throws -> Response {

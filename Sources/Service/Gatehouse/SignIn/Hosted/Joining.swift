@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// Sign-ins at a provider that begin on the page of an invite or of a join link; the person has its
-/// token.
+/// Sign-ins at a provider that begin on the page of an invite or of a join link. The request has
+/// the token of the invite or join link.
 enum Joining {
     private static let token = FieldShape.required("token", .string(min: 1, max: 128))
 
@@ -57,8 +57,8 @@ enum Joining {
             call, for: offered.tenant, .join(TenantToken.hash(call.input.string("token"))))
     }
 
-    /// Returns the URL to open, with a cookie by which the return is accepted only from this
-    /// browser.
+    /// Returns the URL to open, and a cookie. The browser's return from the provider is accepted
+    /// only with this cookie.
     private static func begin(
         _ call: Call, for tenant: TenantRow, _ token: BroughtToken
     ) async throws -> Response {

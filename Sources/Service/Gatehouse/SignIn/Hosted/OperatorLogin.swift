@@ -171,8 +171,8 @@ enum OperatorLogin {
     private enum Refused: String {
         /// No operator is bound to the account or has its address, or the operator is suspended.
         case unknown
-        /// The account is another person's than the session's that was to be stepped up, or that
-        /// session has ended.
+        /// The session that was to be stepped up belongs to another person than the account, has
+        /// ended, or cannot be stepped up at a provider.
         case otherPerson = "other_person"
         /// The provider did not ask its user to sign in again.
         case notAnew = "not_anew"
@@ -181,7 +181,8 @@ enum OperatorLogin {
         var problem: Problem { Problem.unauthorized().atDoor(rawValue) }
     }
 
-    /// Verifies the return and returns what the provider asserts.
+    /// Verifies the parameters with which the browser returns from the provider, and returns what
+    /// the provider asserts.
     private static func assertion(at call: Call) async throws -> OperatorAssertion {
         let answer = try LoginReturn(call, by: .operator, at: call.application.publicURL)
         let (person, begun) = try await client(call).proveLogin(answer)
