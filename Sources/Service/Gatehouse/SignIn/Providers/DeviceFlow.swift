@@ -89,8 +89,8 @@ extension ClientCall {
         guard let begun = try await scope.login(hash, client: client.name),
             device == nil || begun.device == nil || begun.device == device
         else { throw SignInRefusal.stateUnknown }
-        // If a client polls one code too often, a provider slows down all users of the client, so
-        // do not ask it.
+        // If a client polls one code too often, a provider slows down all users of the client. So
+        // do not ask the provider now.
         guard try await scope.mayAsk(hash, client: client.name, every: Self.leastPause) else {
             return .pending("slow_down")
         }

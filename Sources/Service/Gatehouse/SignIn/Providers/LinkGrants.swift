@@ -4,15 +4,15 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Adds an identity that was just proved to the user for whom the link grant was made, and
-    /// returns the result.
+    /// Adds the identity of `person`, which was just proved, to the user for whom the link grant
+    /// was made. Returns the result.
     func useLinkGrant(_ token: String, for person: ProvedPerson) async throws -> GrantUse {
         guard let hash = grantHash(token) else { return .unknown }
         return try await useLinkGrant(hash, for: person)
     }
 
-    /// Adds an identity that was just proved to the user of a link grant, which is named by the
-    /// hash of its token.
+    /// Adds the identity of `person`, which was just proved, to the user for whom the link grant
+    /// was made. `hash` is the hash of the grant's token.
     func useLinkGrant(_ hash: [UInt8], for person: ProvedPerson) async throws -> GrantUse {
         try await useLinkGrant(
             hash,
@@ -22,8 +22,8 @@ extension ClientCall {
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    /// Adds the identity of a person who was proved by a pool's id token to the user of the link
-    /// grant.
+    /// Adds the identity of `person`, which a pool's id token proves, to the user for whom the link
+    /// grant was made.
     func useLinkGrant(_ token: String, for person: BearerPerson) async throws -> GrantUse {
         guard let hash = grantHash(token) else { return .unknown }
         guard let identity = try await database.identity(of: person.attempt) else {

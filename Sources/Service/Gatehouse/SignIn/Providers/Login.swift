@@ -61,8 +61,8 @@ extension ClientCall {
         do {
             return try await admit(person)
         } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
-            // The provider's sign-in is from before all sessions of the user were ended. Note this,
-            // so that the app's next sign-in makes the provider ask the person again.
+            // The person signed in at the provider before all sessions of the user were ended. Note
+            // this, so that the app's next sign-in makes the provider ask the person again.
             try await scope.noteStaleSignIn(place, at: begun.provider)
             throw SignInRefusal.signedOut(isStale: true)
         }
@@ -71,8 +71,8 @@ extension ClientCall {
     /// A hash of the client and of the address from which an app signs in.
     private var place: [UInt8] { Self.hash("stale\0\(client.name)\0\(request.remoteAddress)") }
 
-    /// Completes a sign-in without running the rules: returns the person as the provider proved
-    /// them, and how the sign-in was begun.
+    /// Completes a sign-in without running the rules: returns the person whom the provider proved,
+    /// and the state that was stored when the sign-in began.
     func proveLogin(
         _ answer: LoginReturn
     ) async throws -> (person: ProvedPerson, begun: LoginState) {
@@ -124,8 +124,8 @@ extension UUID {
 package struct LoginWish: Sendable {
     /// The redirect address; it must be one of the client's, byte for byte.
     package var redirectURI: String
-    /// The redirect address that the provider gets instead, if an operator has set one; `nil` for
-    /// `redirectURI`.
+    /// The redirect address that the provider gets instead of `redirectURI`, if an operator has set
+    /// one; otherwise `nil`.
     package var sentRedirectURI: String?
     /// The app's own state; one is generated if `nil`.
     package var state: String?
@@ -139,8 +139,8 @@ package struct LoginWish: Sendable {
     var operatorSession: UUID?
     /// The hash of the link grant on whose page the sign-in begins; `nil` for another page.
     var grantHash: [UInt8]?
-    /// Seconds; the provider asks a user again who signed in there longer ago (OpenID Connect Core
-    /// section 3.1.2.1). `nil` for no limit.
+    /// If the user signed in at the provider more than this many seconds ago, the provider asks the
+    /// user again (OpenID Connect Core section 3.1.2.1). `nil` for no limit.
     var maxAge: Int64?
 
     package init(
@@ -163,8 +163,8 @@ package struct LoginWish: Sendable {
 package struct BegunLogin: Sendable {
     package var url: String
     package var state: String
-    /// The secret for the browser's cookie if the sign-in is bound to the browser. It is in no URL,
-    /// so a person who learns the callback's URL cannot use it.
+    /// The secret for the browser's cookie if the sign-in is bound to the browser. The secret is in
+    /// no URL, so a person who learns the callback's URL cannot complete the sign-in.
     package var browser: String?
 }
 
@@ -212,8 +212,9 @@ extension ClientCall {
 
     package func hasProvider() async throws -> Bool { try await provider() != nil }
 
-    /// Returns the client id of this app at its provider; `nil` if it uses the provider's own. With
-    /// this setting, a public app and one with a secret can share an issuer.
+    /// Returns the client id of this app at its provider; `nil` if the app uses the provider's own
+    /// client id. With client ids of their own, a public app and an app with a secret can share an
+    /// issuer.
     func ownClientID(at provider: ProviderRow) -> String? {
         guard let id = setting("client_id")?.string,
             contract.providerKinds.contains(where: { sameBytes($0, provider.kind) }),

@@ -9,7 +9,7 @@ import Storage
 extension ClientCall {
     /// Returns the person of an access token that an app itself got at the client's provider. The
     /// provider must have issued the token to our client; otherwise the owner of another app could
-    /// sign in as its users.
+    /// sign in as that app's users.
     package func person(accessToken text: String) async throws -> ProvedPerson {
         guard let row = try await provider(kinds: ["oidc", "google"]),
             let remote = try await remote(row)
@@ -48,8 +48,8 @@ extension RemoteProvider {
         let audiences =
             answer["aud"]?.array?.compactMap(\.string)
             ?? [answer["aud"]?.string].compactMap(\.self)
-        // What counts is the client to which the token was issued; the audience counts only if that
-        // is missing.
+        // The token must have been issued to our client. The audience counts only if the response
+        // does not name the client.
         let given = answer["client_id"]?.string.map { [$0] } ?? audiences
         guard party.takesOne(of: given), !given.isEmpty else {
             throw SignInRefusal.notProved("the access token is another client's")

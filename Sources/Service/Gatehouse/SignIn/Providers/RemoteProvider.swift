@@ -7,8 +7,8 @@ import Outbound
 import Storage
 import Text
 
-/// One provider as this server uses it as a client: its endpoints, and the verification of its
-/// tokens.
+/// A provider whose client this server is. It calls the provider's endpoints and verifies the
+/// provider's tokens.
 struct RemoteProvider: Sendable {
     let row: ProviderRow
     let party: RelyingParty
@@ -105,7 +105,7 @@ struct RemoteProvider: Sendable {
     }
 
     /// Calls the token endpoint once and returns its response. Throws if the response has an
-    /// `error`, the provider's refusal; its name is logged.
+    /// `error`, which means that the provider refuses; the error's name is logged.
     func token(_ form: [(String, String)]) async throws -> JSONValue {
         let answer = try await tokenAnswer(form)
         if let error = answer["error"]?.string {
@@ -147,7 +147,8 @@ struct RemoteProvider: Sendable {
 }
 
 extension ClientCall {
-    /// Returns the provider as this server uses it; `nil` if it has no browser sign-in.
+    /// Returns the provider in the form in which this server can call it as a client; `nil` if the
+    /// provider has no browser sign-in.
     func remote(_ provider: ProviderRow) async throws -> RemoteProvider? {
         guard let party = party(of: provider), let clientID = party.clientID else { return nil }
         return RemoteProvider(
@@ -291,8 +292,8 @@ extension SignInRefusal {
 }
 
 extension RemoteProvider {
-    /// The most addresses of an account that are read in addition to the primary one; each may be
-    /// one that was invited.
+    /// The most addresses of an account that are read in addition to the primary address. They are
+    /// read because any of them may have been invited.
     private static let addressLimit = 20
 
     /// Returns the person of a GitHub token. We must have redeemed the token, or have proof that it
@@ -321,8 +322,8 @@ extension RemoteProvider {
     }
 
     /// Asks GitHub whether a token from an app was issued to our client, and throws if not;
-    /// otherwise the owner of another app could sign in as its users. Returns when the token was
-    /// issued, which the token itself does not say.
+    /// otherwise the owner of another app could sign in as that app's users. Returns when the token
+    /// was issued, which the token itself does not say.
     func requireOurs(_ token: String) async throws -> TokenTime {
         guard let secret else { throw SignInRefusal.noProvider }
         let url = try await endpoint(.tokenCheck)
