@@ -111,8 +111,8 @@ enum DeepRecallAccount {
     }
 }
 
-/// Links a second account at a provider to the signed-in user. Both are proved at the same time,
-/// which equal addresses would not prove.
+/// Links a second account at a provider to the signed-in user. The request proves both the account
+/// and the user. Equal addresses alone would not prove that both belong to one person.
 enum DeepRecallLinks {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, path) { try await link($0) },

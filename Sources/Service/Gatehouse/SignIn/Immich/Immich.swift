@@ -91,7 +91,7 @@ enum Immich {
     private static let message = "message"
 
     /// Returns the refusal as the client's generation of apps expects it. Older apps expect a list
-    /// of what the validator found, newer ones a single text.
+    /// of what the validator found; newer apps expect a single text.
     private static func refine(_ problem: Problem, _ call: ClientCall) -> Problem {
         guard call.isCompatible("v2"), !problem.errors.isEmpty else { return problem }
         var problem = problem
@@ -111,7 +111,7 @@ enum Immich {
         invalid(name, text: "\(name) \(fault)")
     }
 
-    /// Returns 400 about this member with a text of its own. `listed` is the text in the list that
+    /// Returns 400 with this text about the member `name`. `listed` is the text in the list that
     /// older apps expect.
     static func invalid(_ name: String, text: String, listed: String? = nil) -> Problem {
         let detail = listed.map { "[\(name)] \($0)" } ?? text
@@ -191,8 +191,8 @@ enum ImmichServer {
         return .object(members)
     }
 
-    /// Returns the list of features, false for those that we lack: the generated clients require
-    /// every member.
+    /// Returns the list of features. Features that this server lacks are false, since the generated
+    /// clients require every member.
     private static func features(_ call: ClientCall) async throws -> JSONValue {
         let names = [
             "configFile", "duplicateDetection", "email", "facialRecognition", "importFaces", "map",

@@ -61,7 +61,7 @@ enum ImmichSignIn {
     }
 }
 
-/// Changes of the password: with the old one, or without it shortly after the sign-in.
+/// Changes the password: with the old password or, shortly after the sign-in, without it.
 enum ImmichPassword {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/change-password") { call in

@@ -135,8 +135,8 @@ enum ImmichUser {
 }
 
 extension ClientCall {
-    /// Returns the signed-in user. For requests that a key may never make: throws 403 with the
-    /// app's text for a key.
+    /// Returns the signed-in user, for requests that a key may never make. Throws 403 with the
+    /// app's text if the caller is a key.
     func personForbiddingKeys() async throws -> SignedIn {
         switch try await caller() {
         case .person(let person): return person
@@ -260,7 +260,7 @@ enum ImmichPreferences {
             })
     }
 
-    /// Returns `one` if it has the same JSON type as `other`, as the generated clients require;
+    /// Returns `other` if it has the same JSON type as `one`, as the generated clients require;
     /// otherwise `nil`.
     private static func like(_ one: JSONValue, _ other: JSONValue) -> JSONValue? {
         let isLike =

@@ -33,7 +33,7 @@ enum Relate {
             ]))
 
     /// Returns a refusal in the app's form: 401 without a body, 404 as a problem document, and
-    /// everything else as `{"error": …}`. All faults of ours have one text.
+    /// everything else as `{"error": …}`. All faults of this server have the same text.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer: Response
         switch problem.status {
@@ -70,8 +70,8 @@ enum Relate {
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// Returns the user of the request's provider token, or the owner of its key, which must have
-    /// one of these scopes.
+    /// Returns the user of the request's provider token, or the owner of the request's key. A key
+    /// must have one of these scopes.
     static func user(_ call: ClientCall, _ scopes: [String]) async throws -> Holder {
         guard let credential = try Credential(call.request, cookie: nil) else {
             throw SignInRefusal.noCredential
@@ -96,7 +96,8 @@ enum Relate {
 
     struct Holder: Sendable {
         var user: UserRow
-        /// The key of the request; `nil` if the user asks, who may give all scopes.
+        /// The key of the request; `nil` if the request has the user's provider token, with which
+        /// all scopes may be given.
         var key: CallerPrincipal?
 
         func has(_ scope: String) -> Bool { key?.scopes.contains { sameBytes($0, scope) } ?? true }

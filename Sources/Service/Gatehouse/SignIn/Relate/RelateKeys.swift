@@ -6,7 +6,7 @@ import Storage
 import Text
 
 /// The app's API keys, which mail servers accept as well. Their scopes come from the tenant's
-/// catalogue, so none is ever a right at `/v1`.
+/// catalogue, and none of these scopes is a right at `/v1`.
 enum RelateKeys {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { try await list($0) },
@@ -29,7 +29,7 @@ enum RelateKeys {
     ]
 
     private static let path = "/api/smtp-credentials"
-    /// The scope by which a key is one of a device.
+    /// The scope that marks a key as the key of a device.
     private static let device = "app"
     private static let reading = [device, "api:read"]
     private static let writing = [device, "api:write"]
@@ -113,7 +113,7 @@ enum RelateKeys {
             ]))
     }
 
-    /// Returns the requested scopes, or all that the tenant has if none are requested.
+    /// Returns the requested scopes or, if none are requested, all scopes in `known`.
     private static func scopes(_ known: [String], _ input: Input) throws -> [String] {
         let wanted = input["scopes"] ?? .null
         if wanted.isNull || wanted.array?.isEmpty == true { return known }

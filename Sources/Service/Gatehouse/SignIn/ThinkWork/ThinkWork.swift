@@ -62,7 +62,7 @@ enum ThinkWorkOptions {
         }
     ]
 
-    /// Returns the options; none unless exactly one pool can be meant.
+    /// Returns the options. The list is empty unless exactly one pool can be meant.
     private static func options(_ call: ClientCall) async throws -> JSONValue {
         guard let pool = try await call.provider(kinds: ["cognito"]),
             let client = call.ownClientID(at: pool) ?? clientID(of: pool, in: call.tenant.id)
@@ -91,7 +91,7 @@ enum ThinkWorkOptions {
         }
     }
 
-    /// Returns the pool's client id for the tenant, or else the pool's own.
+    /// Returns the client id that the pool has for the tenant, or else the pool's own client id.
     private static func clientID(of pool: ProviderRow, in tenant: UUID) -> String? {
         let leading = pool.document["client_tenants"]?.members?.first {
             $0.value.string.flatMap { UUID($0) } == tenant

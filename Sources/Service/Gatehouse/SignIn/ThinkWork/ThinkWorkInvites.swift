@@ -21,7 +21,7 @@ enum ThinkWorkInvites {
         var key: CallingKey?
     }
 
-    /// Returns the inviter: a user by the pool's id token, or a key.
+    /// Returns the inviter: the user whom the pool's id token proves, or a key.
     private static func inviter(_ call: ClientCall) async throws -> Inviter {
         if let credential = try Credential(call.request, cookie: nil),
             credential.text.utf8.starts(with: "gate_".utf8),
@@ -86,7 +86,7 @@ enum ThinkWorkInvites {
                 guard user.name == nil, let name else { return (user, result) }
                 return (try await change.renameUser(user, name), result)
             }
-            // An invited user is not a member yet, and a repeated request gets that response too.
+            // An invited user is not a member yet, even if the request is repeated.
             return answer(
                 user, isMember: false, role: result.invite.role.rawValue,
                 status: result.outcome == .created ? "active" : "pending")

@@ -87,8 +87,7 @@ enum ThinkWorkMe {
 enum ThinkWorkSession {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { try await tenant($0) },
-        // A path with any route answers other methods with 405, but the app expects 404 for this
-        // one.
+        // A path with any route answers other methods with 405, but the app expects 404 for PUT.
         ContractRoute(.put, path) { _ in throw Problem.notFound("path") },
         ContractRoute(.post, "/api/auth/revoke") { try await revoke($0) },
     ]
@@ -154,7 +153,8 @@ extension ClientCall {
         }
         let url = String(decoding: endpoint.utf8.dropLast(end.utf8.count), as: UTF8.self)
         let own = person.attempt.clientID.flatMap { sameBytes($0, remote.clientID) ? nil : $0 }
-        // Another client of the pool is treated as a public one, because we do not have its secret.
+        // Another client of the pool is treated as a public client, because we do not have its
+        // secret.
         let asker = RemoteProvider(
             row: remote.row, party: party, clientID: own ?? remote.clientID,
             secret: own == nil ? remote.secret : nil, http: application.http,

@@ -6,7 +6,7 @@ import Storage
 import Text
 
 /// The sign-in part of the backend that a time-tracking app and its web page expect. The server
-/// keeps the PKCE verifier, and the app an access token. Time entries are not served.
+/// keeps the PKCE verifier, and the app keeps an access token. Time entries are not served.
 enum TimeTracker {
     static let contract = Contract(
         name: "timetracker",
@@ -64,8 +64,8 @@ enum TimeTracker {
     }
 }
 
-/// The app's sign-in: the app has a browser redirected to the provider, receives the redirect back
-/// itself, and posts what it received.
+/// The app's sign-in. The app opens a browser, which is redirected to the provider. The app itself
+/// receives the redirect back, and posts the parameters of that redirect.
 enum TimeTrackerSignIn {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/health", isPublic: true) { _ in
@@ -92,7 +92,7 @@ enum TimeTrackerSignIn {
 
     private static let lifetime = 3600
 
-    /// Begins a sign-in; without `redirect_uri` it is one of the web page.
+    /// Begins a sign-in. A request without `redirect_uri` comes from the web page.
     private static func begin(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let redirect = query.first("redirect_uri") else {
@@ -157,8 +157,8 @@ enum TimeTrackerWeb {
         ContractRoute(.get, path) { try await end($0) }
     ]
 
-    /// Redirects (302) to the provider, with a cookie by which the return is accepted only from
-    /// this browser.
+    /// Redirects (302) to the provider, and sets a cookie. The browser's return from the provider
+    /// is accepted only with this cookie.
     static func begin(_ call: ClientCall, maxAge: Int64? = nil) async throws -> Response {
         guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
         let begun = try await call.beginLogin(
@@ -172,7 +172,8 @@ enum TimeTrackerWeb {
     }
 
     /// Completes the web page's sign-in. Throws 400 unless the cookie shows that this browser began
-    /// it; otherwise redirects to the page, which learns only whether it succeeded.
+    /// the sign-in. Otherwise redirects to the page, which learns only whether the sign-in
+    /// succeeded.
     private static func end(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let app = call.appURL, let state = query.first("state"), !query.isRepeated("state"),
@@ -237,8 +238,8 @@ extension ClientCall {
 enum TimeTrackerKeys {
     /// The scope that every key made by this app has.
     private static let scope = "timetracker"
-    /// The scopes with which a key may read in this app: its own, and two of the tenant's
-    /// catalogue.
+    /// The scopes with which a key may read in this app: the app's own scope, and two scopes of the
+    /// tenant's catalogue.
     private static let reading = [scope, "app", "api:read"]
 
     /// Returns the signed-in user, or the owner of a key that may read in this app. Throws 403 for
@@ -309,8 +310,8 @@ enum TimeTrackerKeys {
         ]
     }
 
-    /// Returns the signed-in user. Throws for a key: a key that could create keys could stay in use
-    /// by them after it is revoked.
+    /// Returns the signed-in user. Throws for a key: otherwise its holder could create further
+    /// keys, and keep access after the key is revoked.
     private static func owner(_ call: ClientCall) async throws -> UserRow {
         guard case .person(let person) = try await call.caller() else {
             throw Problem.forbidden("API keys are managed in a signed-in session.")
