@@ -10,7 +10,7 @@ package struct OutgoingMail: Sendable {
         case passwordReset = "password_reset"
         /// To a user's new address, which the link confirms.
         case emailChange = "email_change"
-        /// To a user's old address; `message` is the new one.
+        /// To a user's old address; `message` is the new address.
         case emailChanged = "email_changed"
         /// To a user whose account got another identity; `message` says at which provider.
         case signInAdded = "sign_in_added"

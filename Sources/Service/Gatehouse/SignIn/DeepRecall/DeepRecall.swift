@@ -97,8 +97,8 @@ enum DeepRecallExchange {
         return (token, device)
     }
 
-    /// Lets the rules identify the user, begins a session, and returns its access token with what
-    /// the app reads from the payload.
+    /// Lets the rules identify the user, begins a session, and returns its access token. The
+    /// token's payload has the members that the app reads.
     static func begin(
         _ call: ClientCall, of person: ProvedPerson, _ device: String
     ) async throws -> Begun {

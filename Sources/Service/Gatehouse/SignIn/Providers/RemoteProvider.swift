@@ -158,7 +158,7 @@ extension ClientCall {
     }
 }
 
-/// The handling of what the provider's endpoints respond.
+/// Handles the responses of the provider's endpoints.
 extension RemoteProvider {
     /// Adds what the id token lacks about the address, from the userinfo endpoint (OpenID Connect
     /// Core section 5.3.2). The response must be for the same subject; it is plain JSON or signed
@@ -213,8 +213,9 @@ extension RemoteProvider {
         try unrefused(try await send(asking(method, url, bearer: bearer)), by: url)
     }
 
-    /// Sends the request and returns the JSON of a 2xx response, or of a 4xx that has an `error`.
-    /// Throws `.providerAway` for a 5xx or no response.
+    /// Sends the request and returns the JSON of a 2xx response. For any other status, returns an
+    /// object whose `error` names the refusal. Throws `.providerAway` for 429, a 5xx or no
+    /// response.
     func send(_ request: OutboundRequest) async throws -> JSONValue {
         try json(of: try await answered(request))
     }
