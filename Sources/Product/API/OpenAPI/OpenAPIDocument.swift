@@ -71,11 +71,11 @@ package struct OpenAPIDocument: Sendable {
                 .init(
                     "description",
                     .string(
-                        "The console's session; over http the cookie is named `gatehouse`. It is "
-                            + "only for the console's own pages: a write needs "
-                            + "`X-Gatehouse-Console: 1` and `Sec-Fetch-Site: same-origin` or, from "
-                            + "a browser without that field, the server's own `Origin`. Programs "
-                            + "use an API key.")),
+                        "The session of the console, only for the console's own pages; programs "
+                            + "use an API key. Over http, the cookie is named `gatehouse`. A write "
+                            + "needs the header fields `X-Gatehouse-Console: 1` and "
+                            + "`Sec-Fetch-Site: same-origin`. A browser that does not send "
+                            + "`Sec-Fetch-Site` must send the server's own origin in `Origin`.")),
             ])),
     ])
 }

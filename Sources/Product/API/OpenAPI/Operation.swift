@@ -50,9 +50,10 @@ extension Endpoint {
             all.append(
                 parameter(
                     "X-Gatehouse-Position", in: "header", required: false,
-                    "The latest position that the caller got in the responses to its own writes, "
-                        + "or `0/0`. A standby database that has reached it may answer. Without "
-                        + "this field, the answer is never older than the request.",
+                    "The value of this field in the response to the caller's latest write; `0/0` "
+                        + "if the caller has written nothing. Any standby database that has "
+                        + "reached this position may answer. Without this field, the answer is "
+                        + "never older than the request.",
                     [
                         .init("type", .string("string")),
                         .init("pattern", .string("^[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}$")),
@@ -148,7 +149,12 @@ extension Endpoint {
         }
         members.append(
             .init("414", Self.problem([.invalidRequest], "The request line is too long")))
-        members.append(.init("431", Self.problem([.invalidRequest], "The head is too large")))
+        members.append(
+            .init(
+                "431",
+                Self.problem(
+                    [.invalidRequest],
+                    "The head of the request is too large")))
         return .object(members)
     }
 
@@ -261,8 +267,8 @@ extension Access {
     var sentence: String? {
         switch self {
         case .open: nil
-        case .principal: "Any valid credential."
-        case .console: "The console's session."
+        case .principal: "Accepts any valid credential."
+        case .console: "Accepts only the console's session."
         case .right(let right): "Needs \(Self.scope(right))."
         case .own(let right):
             "Needs \(Self.scope(right)). Without it, callers reach only their own objects."
@@ -307,7 +313,8 @@ extension Access {
 extension ManagementScope {
     /// A description of what the scope permits.
     var summary: String {
-        isAdminEquivalent ? "\(what) Leads to the rights of an admin." : what
+        isAdminEquivalent
+            ? "\(what) A key with this scope can obtain the rights of an admin." : what
     }
 
     private var what: String {
@@ -362,7 +369,7 @@ extension ObjectShape {
             .required("status", .integer(400...599), "The HTTP status."),
             .required("detail", .string(max: 4096)),
             .required(
-                "code", .enumeration(of: Code.self), "A stable code. Branch on it."),
+                "code", .enumeration(of: Code.self), "A stable code for programs to branch on."),
             .optional("request_id", .string()),
             .required("error", .string(max: 4096), "The same text as `detail`."),
             .optional(

@@ -146,7 +146,8 @@ extension Call {
 enum ExpiryReason {
     static let field = FieldShape.readOnly(
         "expires_at_reason", .enumeration(["maker"]), always: false,
-        "Present if it expires together with the key that created it, earlier than requested.")
+        "Present if the object expires earlier than requested, because the API key that created "
+            + "the object expires then.")
 
     /// The member `expires_at_reason`, if `end` is the expiry of the caller itself; else none.
     static func members(of end: Timestamp, _ call: Call) -> [JSONValue.Member] {

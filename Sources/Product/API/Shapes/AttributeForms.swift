@@ -11,14 +11,15 @@ extension JSONWriter {
 extension FieldShape {
     static let publicAttributes = FieldShape(
         "public_attributes", .attributes, nullable: true,
-        "Your own data about the object, which apps can see: the data of a user are in key "
-            + "verifications and tokens. A change is merged (RFC 7396): null removes a member. At "
-            + "most 64 members, 5 levels and 16,384 bytes.",
+        "Your own data about the object, which apps can see. Key verifications and tokens contain "
+            + "the public attributes of the user. A change is merged into the stored data (RFC "
+            + "7396), and `null` removes a member. At most 64 members, 5 levels and 16,384 bytes.",
         example: .object([.init("plan", .string("team"))]))
 
     static let privateAttributes = FieldShape(
         "private_attributes", .attributes, nullable: true,
-        "Your own data about the object, which stays on the server. Users do not see their own.",
+        "Your own data about the object, which apps cannot see. Users cannot read the private "
+            + "attributes of their own account.",
         example: .object([.init("credit", .string("good"))]))
 }
 

@@ -288,7 +288,10 @@ package struct QueryParameter: Sendable {
         "cursor", .string(min: 1, max: 1024), "The `next_cursor` of the previous page.")
     package static let search = QueryParameter(
         "q", .string(min: 1, max: 255),
-        "A part of the email address or the name, in any case. With fewer than 3 characters, the beginning."
+        "Only items whose text contains each of these words, in any case and order. The text is "
+            + "the email address and the name; for tenants, the slug and the name; for origins, "
+            + "the origin and the label. For users and invites, a word of fewer than 3 characters "
+            + "must begin a word of the text."
     )
     /// The parameter for a dry run. `Call.isDryRun` reads it.
     package static let dryRun = QueryParameter(
@@ -299,7 +302,9 @@ package struct QueryParameter: Sendable {
     package static func list(sorts: [String], search: Bool = false) -> [QueryParameter] {
         [
             limit, cursor,
-            QueryParameter("sort", .enumeration(sorts), "The order; `-` for descending."),
+            QueryParameter(
+                "sort", .enumeration(sorts),
+                "The member to sort by. A `-` before the name means descending order."),
         ]
             + (search ? [.search] : [])
     }
