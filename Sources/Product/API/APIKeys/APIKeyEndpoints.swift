@@ -167,7 +167,9 @@ package enum APIKeyEndpoints {
     private static func update(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
             .patch, "\(collection.path)/{id}", id: collection.operation("update"), tag: "API keys",
-            summary: "Changes a key's name, scopes, limits and where it may be used.",
+            summary:
+                "Changes a key's name, scopes or limits, or the addresses and origins it may be "
+                + "used from.",
             access: collection.access(.writeKeys),
             body: .json(APIKeyRow.shape.patching("APIKeyChange")),
             answers: [.ok(APIKeyRow.shape)], problems: [.conflict], ifMatch: .honoured,
@@ -215,9 +217,10 @@ package enum APIKeyEndpoints {
                             "The reason, shown in the list and in the audit log."),
                         .optional(
                             "made_by", .bool,
-                            "Also revokes every key that this key made, and the keys that those "
-                                + "made. Their unused invites, links, operators and jobs end as "
-                                + "well, and what is in use is listed for review."),
+                            "Whether to also revoke all keys that were created with this key, "
+                                + "directly or through other keys. Unused invites, links, "
+                                + "operators and jobs that were created with any of these keys end "
+                                + "as well. `review` lists what is still in use."),
                     ])),
             answers: [.ok(APIKeyRow.shape.adding("APIKeyRevoked", EndedView.fields))],
             idempotent: true,
@@ -416,7 +419,8 @@ extension APIKeyFilter {
     static let parameters: [QueryParameter] = [
         QueryParameter(
             "q", .string(min: 1, max: 255),
-            "Part of the name. With fewer than three characters, the beginning of a word."),
+            "Only keys whose name contains each of these words, in any case and order. A word of "
+                + "fewer than 3 characters must begin a word of the name."),
         QueryParameter(
             "status", .enumeration(of: APIKey.Status.self), "Only keys with this status."),
         QueryParameter(
@@ -428,8 +432,9 @@ extension APIKeyFilter {
             "Only active keys that expire within this number of days."),
         QueryParameter(
             "given_before", .bool,
-            "If true: only keys with a scope that leads to the rights of an admin, granted before "
-                + "Gatehouse checked who grants it, that are bound or were granted by someone who "
+            "If true: only active keys that need a review. Such a key got a scope that leads to "
+                + "the rights of an admin before Gatehouse checked who grants it. In addition, the "
+                + "key is limited to addresses, origins or a rate, or whoever granted the scope "
                 + "does not have an admin's rights now."),
     ]
 
@@ -486,9 +491,10 @@ package enum ScopeEndpoints {
             .readOnly("summary", .string(), "What the scope permits."),
             .readOnly(
                 "admin_equivalent", .bool,
-                "Whether the scope leads to the rights of an admin. Only a caller with these "
-                    + "rights may grant it and, except for `hooks:signup`, a key that is bound by "
-                    + "addresses, origins or a rate limit cannot have it."),
+                "Whether a key with this scope can obtain the rights of an admin. Only a caller "
+                    + "with these rights may grant such a scope. A key with `allowed_ips`, "
+                    + "`allowed_origins` or `rate_limit` cannot have such a scope, except "
+                    + "`hooks:signup`."),
             .readOnly("rights", .array(of: .string())),
         ])
 }

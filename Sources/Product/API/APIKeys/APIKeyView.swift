@@ -71,7 +71,8 @@ extension APIKeyRow {
             .readOnly("last4", .string(), "The last 4 characters."),
             .readOnly(
                 "previous", .object(previousShape), nullable: true,
-                "The old secret after a rotation. It is valid until `until`."),
+                "The old secret after a rotation, which is valid until `until`; `null` if there is "
+                    + "none."),
             FieldShape(
                 "scopes", .array(of: .string(min: 1, max: 100), max: 100),
                 example: .strings(["users:read"])),
@@ -79,9 +80,9 @@ extension APIKeyRow {
             .readOnly("status", .enumeration(of: APIKey.Status.self)),
             .readOnly(
                 "given_before", .bool,
-                "Whether the key has a scope that leads to the rights of an admin and was granted "
-                    + "before Gatehouse checked who grants it. It becomes false when the scopes "
-                    + "are granted again (`scopes` in a PATCH, or a rotation)."),
+                "Whether the key got a scope that leads to the rights of an admin before Gatehouse "
+                    + "checked who grants such scopes. A PATCH with `scopes`, or a rotation, "
+                    + "grants the scopes again and sets this to false."),
             .nullable("rate_limit", .object(rateShape)),
             .nullable("note", .string(max: 1000, rule: .displayName)),
             .nullable("expires_at", .timestamp),
@@ -99,7 +100,8 @@ extension APIKeyRow {
             .readOnly("revoked_at", .timestamp, nullable: true),
             .readOnly(
                 "revocation_reason", .string(), nullable: true,
-                "The reason; `owner_deleted` while the user who owns the key is deleted."),
+                "Why the key was revoked; `owner_deleted` while the user who owns the key is "
+                    + "deleted."),
         ])
 
     /// The key with its secret, which is shown once.
@@ -122,7 +124,9 @@ extension APIKeyRow {
             .readOnly("last4", .string()),
             .readOnly("until", .timestamp, "Until when the old secret is valid."),
             .readOnly("last_used_at", .timestamp, nullable: true),
-            .readOnly("uses", .integer(0...Int.max)),
+            .readOnly(
+                "uses", .integer(0...Int.max),
+                "How often the old secret was used successfully."),
         ])
     private static let ownerShape = ObjectShape(
         "APIKeyOwner",
@@ -144,8 +148,8 @@ extension APIKeyRow {
         [
             .required(
                 "per_minute", .integer(1...1_000_000),
-                "The number of uses in each clock minute. Each replica counts separately: n "
-                    + "replicas admit up to n times as many.")
+                "How often the key may be used in each clock minute. Each replica of the server "
+                    + "counts separately, so n replicas admit up to n times as many uses.")
         ])
 }
 
@@ -189,17 +193,19 @@ enum EndedView {
                         let name = kind.split(separator: "_").joined(separator: " ")
                         return .readOnly(
                             kind, .integer(0...Int.max),
-                            "The number of \(name) that ended.")
+                            "The number of \(name) that ended together with the keys.")
                     })),
-            always: false, "With `made_by`: the number of each kind that ended."),
+            always: false,
+            "With `made_by`: how many objects ended together with the keys, by kind."),
         .readOnly(
             "review", .array(of: .object(item)), always: false,
-            "With `made_by`: changes by those keys that are still in use. They stay until an "
-                + "operator acts. At most \(EndedWithKey.reviewLimit) for each tenant; users who "
-                + "are not admins come last."),
+            "With `made_by`: objects that were created or changed with the keys and are still in "
+                + "use. They stay until an operator acts. At most \(EndedWithKey.reviewLimit) for "
+                + "each tenant are listed, users who are not admins last."),
         .readOnly(
             "review_total", .integer(0...Int.max), always: false,
-            "With `made_by`: the total number of such changes. The audit log has all of them."),
+            "With `made_by`: the number of all objects to review, including those that `review` "
+                + "omits. The audit log contains all of them."),
     ]
 
     private static let item = ObjectShape(
@@ -207,19 +213,23 @@ enum EndedView {
         [
             .readOnly(
                 "tenant_id", .uuid, nullable: true,
-                "The id of the tenant; `null` for the platform's own."),
+                "The id of the object's tenant; `null` if the object belongs to the platform."),
             .readOnly(
                 "type", .string(),
                 "The type of the object, for example `user`, `provider` or `client`."),
             .readOnly("id", .string()), .readOnly("name", .string()),
-            .readOnly("action", .string(), "The last change, as an action of the audit log."),
+            .readOnly(
+                "action", .string(),
+                "The audit action of the last change to the object, for example `user.created`."),
             .readOnly("at", .timestamp),
             .readOnly(
                 "act",
                 .object(
                     ObjectShape([
                         .readOnly("method", .string()), .readOnly("path", .string(max: 2048)),
-                    ])), "The request that takes the object out of use, or shows it."),
+                    ])),
+                "The request with which an operator takes the object out of use, or looks "
+                    + "at it."),
         ])
 
     static func members(_ ended: EndedWithKey) -> [JSONValue.Member] {

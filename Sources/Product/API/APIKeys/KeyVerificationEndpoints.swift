@@ -101,8 +101,9 @@ enum KeyIdentification {
     static let endpoint = Endpoint(
         .post, "/v1/api-keys/identify", id: "identifyApiKey", tag: "API keys",
         summary:
-            "Finds the key with this secret, whatever its status; 404 unless the caller may list "
-            + "it. It does not count as a use, and the text is not stored.",
+            "Finds the key with this secret, whatever the key's status is. The response is 404 if "
+            + "the caller may not list the key. The request is not a use of the key, and the "
+            + "secret is not stored.",
         access: .principal,
         body: .json(
             ObjectShape("APIKeyIdentification", [.required("key", .string(min: 1, max: 1024))])),
@@ -144,8 +145,8 @@ enum KeyIdentification {
             .readOnly("status", .enumeration(of: APIKey.Status.self)),
             .readOnly(
                 "leaked_at", .timestamp, nullable: true,
-                "When the key last came in a URL and was therefore written to access logs; `null` "
-                    + "if never."),
+                "When the key was last sent in a URL, from which access logs may have stored it; "
+                    + "`null` if never."),
         ])
 }
 

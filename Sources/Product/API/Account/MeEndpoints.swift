@@ -11,7 +11,7 @@ package enum MeEndpoints {
 
     private static let me = Endpoint(
         .get, "/v1/me", id: "getMe", tag: "Session",
-        summary: "Returns the caller of the credential.",
+        summary: "Returns the operator, user or API key that the credential identifies.",
         access: .principal,
         query: [
             QueryParameter(
@@ -36,11 +36,12 @@ package enum MeEndpoints {
                         .readOnly("scopes", .array(of: .string())),
                         .readOnly(
                             "rights", .array(of: .string()),
-                            "The rights that the caller has, including those over its own objects "
-                                + "only."),
+                            "The caller's rights, including rights that apply only to the caller's "
+                                + "own objects."),
                         .readOnly(
                             "join_requests", .integer(0...Int(Int32.max)), nullable: true,
-                            "The number of people who asked to join the tenant and wait."),
+                            "The number of people who asked to join the tenant and wait for an "
+                                + "answer."),
                     ]))
         ]
     ) { call in
@@ -131,7 +132,8 @@ enum OwnSessionEndpoints {
             .readOnly("id", .uuid), .readOnly("device", .string(), nullable: true),
             .readOnly(
                 "method", .enumeration(of: SignInMethod.self),
-                "How the session began, or how its operator last proved to be present."),
+                "How the operator signed in or, after a step-up, how the operator last stepped "
+                    + "up."),
             .readOnly("created_at", .timestamp), .readOnly("last_seen_at", .timestamp),
             .readOnly("ip", .string(), nullable: true),
             .readOnly("user_agent", .string(), nullable: true),
@@ -170,8 +172,8 @@ enum OwnSessionEndpoints {
                         .readOnly("ip", .string(), nullable: true),
                         .readOnly(
                             "method", .enumeration(of: SignInMethod.self), nullable: true,
-                            "How the operator signed in; `null` if the sign-in is older than this "
-                                + "record."),
+                            "How the operator signed in; `null` for an old sign-in whose method "
+                                + "was not recorded."),
                     ]))
         ]
     ) { call in

@@ -44,8 +44,9 @@ enum OwnFactorEndpoints {
 
     private static let offerTotp = Endpoint(
         .post, "/v1/me/totp", id: "offerTotp", tag: "Session",
-        summary: "Creates a seed for an authenticator app. The app replaces an earlier one as soon "
-            + "as `confirm` gets a code from it.",
+        summary:
+            "Creates a seed for a new authenticator app. When `/v1/me/totp/confirm` gets a code of "
+            + "the new app, this app replaces the earlier one.",
         access: .console, answers: [.created(seedShape)], secret: true
     ) { call in
         let person = try await call.operator
@@ -106,8 +107,8 @@ enum OwnFactorEndpoints {
     private static let removeTotp = Endpoint(
         .delete, "/v1/me/totp", id: "removeTotp", tag: "Session",
         summary:
-            "Removes the authenticator app. If it was the last second factor, the recovery codes "
-            + "end too.",
+            "Removes the authenticator app. If the app was the last second factor, the recovery "
+            + "codes no longer work.",
         access: .console, answers: [.noContent], problems: [.notFound, .conflict]
     ) { call in
         let person = try await call.operator
@@ -119,8 +120,9 @@ enum OwnFactorEndpoints {
 
     private static let recoveryCodes = Endpoint(
         .post, "/v1/me/recovery-codes", id: "makeRecoveryCodes", tag: "Session",
-        summary: "Creates ten recovery codes. Each signs in once without the second factor. "
-            + "Earlier codes end.",
+        summary:
+            "Creates ten recovery codes and invalidates earlier ones. With each code, the operator "
+            + "can sign in once without the second factor.",
         access: .console,
         answers: [
             .created(

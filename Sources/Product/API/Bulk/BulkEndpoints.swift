@@ -16,7 +16,7 @@ package enum BulkEndpoints {
 
     private static let users = Endpoint(
         .post, UserEndpoints.path + "/actions", id: "actOnUsers", tag: "Users",
-        summary: "Acts on many users: on up to 100 at once, on more as a job.",
+        summary: "Performs an action on many users: up to 100 within the request, more as a job.",
         access: .anyOf([
             .suspendUsers, .resumeUsers, .deleteUsers, .approveUsers, .editUsers, .endSessions,
         ]),
@@ -52,7 +52,7 @@ package enum BulkEndpoints {
 
     private static let invites = Endpoint(
         .post, "/v1/tenants/{tenant}/invites/actions", id: "actOnInvites", tag: "Invites",
-        summary: "Acts on many invites: on up to 100 at once, on more as a job.",
+        summary: "Performs an action on many invites: up to 100 within the request, more as a job.",
         access: .right(.manageInvites), query: [.dryRun],
         body: .json(
             request(
@@ -77,7 +77,8 @@ package enum BulkEndpoints {
 
     private static let keys = Endpoint(
         .post, APIKeyCollection.tenant.path + "/actions", id: "actOnApiKeys", tag: "API keys",
-        summary: "Acts on many API keys: on up to 100 at once, on more as a job.",
+        summary:
+            "Performs an action on many API keys: up to 100 within the request, more as a job.",
         access: .own(.revokeKeys), query: [.dryRun],
         body: .json(
             request(
@@ -101,7 +102,8 @@ package enum BulkEndpoints {
     ]
     private static let reason = FieldShape.optional(
         "reason", .string(min: 1, max: 500, rule: .displayName),
-        "The reason, for the audit log and the list; for an approval also for the mail.")
+        "The reason, which the audit log and the list show. For an approval, the mail contains it "
+            + "too.")
 
     /// The shape of `action`. A request must have either `ids` or a `filter`, so that a request
     /// with neither does not act on all objects.
@@ -124,22 +126,22 @@ package enum BulkEndpoints {
                     action(verbs, example), which,
                     .optional(
                         "expected", .integer(0...Int.max),
-                        "The number of objects that the caller expects; 412 if the number "
-                            + "differs."),
+                        "The number of objects that the caller expects. If the number differs, the "
+                            + "response is 412."),
                 ] + more)
         }
         return shape(
             name,
             .required(
                 "ids", .array(of: .uuid, max: mostIDs),
-                "The ids of the objects; alternatively a `filter`.")
+                "The ids of the objects. The body has either `ids` or `filter`.")
         ).or(
             whenHas: "filter",
             shape(
                 name + "ByFilter",
                 .required(
                     "filter", .object(ListFilter.shape(filters)),
-                    "Selects all objects that the list has with these filters now.")))
+                    "Selects all objects that the list, with these filters, contains now.")))
     }
 
     private static let mostIDs = 10_000
@@ -289,7 +291,8 @@ struct BulkRequest<Action: BulkAction> {
                                     "The object that is in conflict, or the user who remains after "
                                         + "a merge."),
                             ])), max: looked),
-                    "One result for each object; for a dry run the first \(looked)."),
+                    "One result for each object. A dry run returns the results of the first "
+                        + "\(looked) objects."),
                 .readOnly("count", .integer(0...Int.max), "The number of objects."),
             ])
     }

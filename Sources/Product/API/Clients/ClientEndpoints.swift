@@ -84,7 +84,7 @@ extension ClientRow {
     static let shape = ObjectShape(
         "Client",
         [
-            .readOnly("name", .string()),
+            .readOnly("name", .string(), "The name of the client contract, for example `immich`."),
             .optional("enabled", .bool, "Whether the client's paths are served; false if absent."),
             .optional(
                 "hosts", .array(of: .string(min: 1, max: 260, rule: ClientHost.rule), max: 20),
@@ -93,16 +93,16 @@ extension ClientRow {
                     + "the platform may set any host."),
             .readOnly(
                 "unbound_hosts", .array(of: .string(), max: 20),
-                "The hosts of `hosts` that are not served, because the tenant's domain above them "
-                    + "is no longer verified."),
+                "The hosts in `hosts` that are not served, because the tenant's domain above the "
+                    + "host is no longer verified."),
             .optional(
                 "redirect_uris",
                 .array(of: .string(min: 1, max: 2048, rule: RedirectURI.rule), max: 50),
                 "The addresses that a sign-in may redirect to, compared byte by byte."),
             .optional(
                 "settings", .any,
-                "The settings that the client declares: `provider`, `token_seconds` and the "
-                    + "client's own."),
+                "The client's settings: `provider`, `client_id`, `secret` and `token_seconds`, and "
+                    + "those that only this client has."),
             .readOnly("secret_set", .bool, "Whether a client secret is stored."),
             .readOnly("created_at", .timestamp, nullable: true),
             .readOnly("updated_at", .timestamp, nullable: true),

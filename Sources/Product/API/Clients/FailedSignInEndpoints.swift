@@ -12,14 +12,15 @@ package enum FailedSignInEndpoints {
 
     private static let list = lists(
         "/v1/failed-sign-ins", "listAllFailedSignIns",
-        "Lists sign-ins, at all tenants and at the platform's own pages, that failed before the "
-            + "policy rules were applied, newest first. A tenant's credential sees its own only.")
+        "Lists sign-ins that failed before the policy rules were applied, newest first. They are "
+            + "from all tenants and from the platform's own pages; a tenant's credential gets only "
+            + "those of its own tenant.")
     private static let listOfTenant = lists(
         "/v1/tenants/{tenant}/failed-sign-ins", "listFailedSignIns",
         "Lists sign-ins at the tenant's clients and pages that failed before the policy rules were "
-            + "applied, newest first: the last 10,000 of 90 days, at most 30 for each minute. "
-            + "Wrong passwords have one entry for each account and minute. Anybody can cause an "
-            + "entry.")
+            + "applied, newest first. The last 10,000 of 90 days are stored, at most 30 for each "
+            + "minute. All wrong passwords for an account within a minute are one entry. Anybody "
+            + "can cause an entry.")
 
     private static func lists(_ path: String, _ id: String, _ summary: String) -> Endpoint {
         Endpoint(
@@ -29,9 +30,10 @@ package enum FailedSignInEndpoints {
                 QueryParameter("client", .string(min: 1, max: 64), "Only sign-ins at this client."),
                 QueryParameter(
                     "request_id", .string(min: 1, max: 255),
-                    "The request id of the app's response (`x-request-id`)."),
+                    "Only sign-ins whose response had this request id (`x-request-id`)."),
                 QueryParameter(
-                    "reference", .string(min: 1, max: 12), "The reference that the page showed."),
+                    "reference", .string(min: 1, max: 12),
+                    "Only the sign-in for which a page showed this reference."),
             ],
             answers: [.list(FailedSignIn.shape)], mayLag: true
         ) { call in
@@ -62,7 +64,9 @@ extension FailedSignIn: JSONView {
                 "The client. `hosted` stands for the sign-in pages of this server, `console` for "
                     + "its console."
             ),
-            .readOnly("operation", .string(), "The route, below the client's base path."),
+            .readOnly(
+                "operation", .string(),
+                "The route of the request, relative to the client's base path."),
             .readOnly(
                 "reason", .string(),
                 "The reason, for example `id token: nonce_mismatch`, `provider_away: …`, "
@@ -79,10 +83,10 @@ extension FailedSignIn: JSONView {
                 "The operator whose password was wrong; otherwise `null`."),
             .readOnly(
                 "request_id", .string(),
-                "The id of the request; the last one if there were several attempts."),
+                "The id of the request. After several attempts, it is the id of the last request."),
             .readOnly(
                 "reference", .string(), nullable: true,
-                "The reference that the page showed."),
+                "The reference that the page showed; `null` if it showed none."),
             .readOnly("ip", .string(), nullable: true),
             .readOnly("user_agent", .string(), nullable: true),
             .readOnly("created_at", .timestamp),

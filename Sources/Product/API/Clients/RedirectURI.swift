@@ -117,7 +117,8 @@ enum RedirectURI {
 enum ReturnAddress {
     static let field = FieldShape.nullable(
         "return_to", .string(min: 1, max: 2048, rule: RedirectURI.rule),
-        "The page where the flow ends: one of the `redirect_uris` of the tenant's clients.")
+        "The page to which the person returns at the end: one of the `redirect_uris` of the "
+            + "tenant's clients.")
 
     /// The response member with the address in the app where the person can continue.
     static let shown = FieldShape.readOnly(

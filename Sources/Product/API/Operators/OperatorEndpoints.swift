@@ -24,7 +24,9 @@ package enum OperatorEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/operators", id: "listOperators", tag: "Operators",
-        summary: "Lists the operators of the credential's scope, newest first.",
+        summary:
+            "Lists operators, newest first. A tenant's credential gets only the operators of its "
+            + "tenant.",
         access: .right(.readOperators),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"], search: true),
         answers: [.list(OperatorRow.shape)]
@@ -37,9 +39,10 @@ package enum OperatorEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/operators", id: "createOperator", tag: "Operators",
-        summary: "Creates an operator. A link that signs in once, within a day, is mailed. Without "
-            + "a mail server, or with `delivery` `link`, the link is returned once in "
-            + "`sign_in_url`.",
+        summary:
+            "Creates an operator and mails a sign-in link, which works once, within a day. Without "
+            + "a mail server, or if `delivery` is `link`, `sign_in_url` returns the link "
+            + "instead.",
         access: .right(.writeOperators),
         body: .json(creation),
         answers: [
@@ -114,8 +117,8 @@ package enum OperatorEndpoints {
                     .optional("platform", .bool, "`true` for every tenant and the platform."),
                     .nullable(
                         "tenant_id", .uuid,
-                        "A single tenant, by id, as an operator object shows it; `null` for the "
-                            + "platform."),
+                        "The id of a single tenant, as in the `scope` of an operator object; "
+                            + "`null` for the platform."),
                 ])), required: true,
         "Where the operator may act: exactly one of `tenant`, `platform` and `tenant_id`.",
         example: .object([.init("tenant", .string("acme"))]))
@@ -329,7 +332,8 @@ extension OperatorRow: JSONView {
                             .nullable("tenant_id", .uuid),
                             .readOnly("tenant_name", .string(), always: false),
                         ])),
-                "A single tenant; `tenant_id` is `null` for the platform."),
+                "Where the operator may act: in the tenant `tenant_id` or, if `tenant_id` is "
+                    + "`null`, in every tenant and the platform."),
             .readOnly("status", .enumeration(of: Operator.Status.self)),
             .readOnly(
                 "confirmed", .bool,
@@ -344,25 +348,27 @@ extension OperatorRow: JSONView {
                         [
                             .readOnly(
                                 "passkeys", .integer(0...Int(Int32.max)),
-                                "The number of passkeys that work at this server's name."),
+                                "The number of passkeys that the operator can sign in with."),
                             .readOnly(
                                 "passkeys_unusable", .integer(0...Int(Int32.max)),
-                                "The number of passkeys made for another name of the server, or "
-                                    + "disowned. While there are any, a password alone does not "
-                                    + "sign in."),
+                                "The number of stored passkeys that cannot sign in: they were made "
+                                    + "for another domain than this server's, or the operator "
+                                    + "reported that somebody else added them. While this is above "
+                                    + "0, the operator cannot sign in with the password alone."),
                             .readOnly("totp", .bool, "Whether an authenticator app is set up."),
                             .readOnly(
                                 "recovery_codes_left", .integer(0...Int(Int32.max)),
-                                "The number of recovery codes left."),
+                                "The number of unused recovery codes."),
                             .readOnly(
                                 "provider", .bool,
-                                "Whether the operator signs in at the provider of "
-                                    + "`/v1/operator-sign-in`."),
+                                "Whether the operator can sign in at the provider that "
+                                    + "`/v1/operator-sign-in` names."),
                         ])), "What the operator can sign in with besides a password."),
             .readOnly(
                 "second_factor_due", .timestamp, nullable: true,
-                "From this time on, without a second factor, only the operator's own account can "
-                    + "be opened."),
+                "The time until which the operator must set up a second factor; `null` if there is "
+                    + "none. After this time, an operator without a second factor can open only "
+                    + "their own account."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])

@@ -12,8 +12,9 @@ enum OperatorLinkEndpoint {
         .post, "/v1/operators/{id}/link", id: "remakeOperatorLink", tag: "Operators",
         summary:
             "Creates a new one-time sign-in link for an operator who has never signed in and has "
-            + "no password. To any other operator a link to set a new password is mailed, so that "
-            + "no colleague gets into a used account. The second factor stays.",
+            + "no password. Any other operator is instead mailed a link to set a new password, "
+            + "so that the caller cannot get into an account that is in use. The second factor "
+            + "stays.",
         access: .right(.writeOperators),
         body: .json(
             ObjectShape(
@@ -107,9 +108,10 @@ enum OwnLinkEndpoint {
     static let mail = Endpoint(
         .post, "/v1/session/link", id: "mailOwnLink", tag: "Session",
         summary:
-            "Mails the session's operator a new one-time link, to the operator's own address. This "
-            + "is for operators who have no password, second factor or provider; after signing in "
-            + "with the link, they set one up. Earlier unused links no longer work.",
+            "Mails the operator of the session a new one-time sign-in link. This is for operators "
+            + "without a password, a second factor and a provider. After signing in with the "
+            + "link, they can set up a password or a passkey. Earlier unused links no longer "
+            + "work.",
         access: .console,
         answers: [
             Answer(202, .object(ObjectShape("OwnLink", [.readOnly("expires_at", .timestamp)])))
@@ -155,7 +157,9 @@ package enum SetupEndpoint {
 
     private static let setUp = Endpoint(
         .post, "/v1/setup", id: "setUp", tag: "Session",
-        summary: "Creates the first owner and signs in. 404 once there is an owner.", access: .open,
+        summary:
+            "Creates the first owner and signs the owner in. If an owner already exists, the "
+            + "response is 404.", access: .open,
         body: .json(
             ObjectShape(
                 "SetUp",

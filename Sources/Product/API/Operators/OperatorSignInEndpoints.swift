@@ -21,10 +21,11 @@ package enum OperatorSignInEndpoints {
 
     private static let put = Endpoint(
         .put, path, id: "putOperatorSignIn", tag: "Operators",
-        summary: "Lets operators sign in at one of the platform's providers, which must be "
-            + "authoritative for the domains. `required` disables the passwords of the operators "
-            + "of these domains. It can be switched on only in a session that was signed in "
-            + "through the provider.",
+        summary:
+            "Lets operators sign in at one of the platform's providers, which must be "
+            + "authoritative for `domains`. With `required`, operators with an address in "
+            + "these domains cannot sign in with a password. Only in a session that began at "
+            + "the provider can `required` be switched on.",
         access: .platform(.writeOperators), body: .json(OperatorSignIn.input),
         answers: [.ok(OperatorSignIn.shape)], problems: [.notFound, .conflict], ifMatch: .honoured
     ) { call in
@@ -56,8 +57,9 @@ package enum OperatorSignInEndpoints {
 
     private static let delete = Endpoint(
         .delete, path, id: "deleteOperatorSignIn", tag: "Operators",
-        summary: "Ends the sign-in of operators at the provider. Their passwords work again. "
-            + "Operators stay bound to their accounts there.",
+        summary:
+            "Ends the sign-in of operators at the provider, so that the operators' passwords work "
+            + "again. Operators stay bound to their accounts at the provider.",
         access: .platform(.writeOperators), answers: [.noContent], ifMatch: .honoured
     ) { call in
         try OperatorsProvider.requireKeeper(call)
@@ -71,8 +73,10 @@ package enum OperatorSignInEndpoints {
 
     private static let unbind = Endpoint(
         .delete, "/v1/operators/{id}/provider", id: "unbindOperator", tag: "Operators",
-        summary: "Unbinds the operator's account at the provider, for example one that was created "
-            + "anew there. The next sign-in binds an account again. The operator's sessions end.",
+        summary:
+            "Unbinds the operator from an account at the provider, for example because the account "
+            + "was deleted and created again. The operator's next sign-in at the provider "
+            + "binds the account that is used. The operator's sessions end.",
         access: .right(.writeOperators), answers: [.noContent], problems: [.notFound],
         ifMatch: .honoured, exists: OperatorEndpoints.isVisible
     ) { call in
@@ -155,12 +159,13 @@ extension OperatorSignIn {
             "The id of a provider of the platform; `null` if operators do not sign in at one."),
         FieldShape(
             "domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 100),
-            "The domains for which the provider is authoritative. At the first sign-in, an "
-                + "operator with an address in one of them is found by the address."),
+            "Email domains for which the provider is authoritative. At the first sign-in at the "
+                + "provider, an operator with an address in one of these domains is found by the "
+                + "address."),
         .optional(
             "required", .bool,
-            "Whether the passwords of these domains' operators no longer sign in. Passkeys still "
-                + "do."),
+            "Whether operators with an address in `domains` can no longer sign in with a password. "
+                + "Passkeys still work."),
     ]
 
     static let shape = ObjectShape(

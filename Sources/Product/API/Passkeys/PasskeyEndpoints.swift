@@ -128,8 +128,9 @@ package enum PasskeyEndpoints {
 
     private static let remove = Endpoint(
         .delete, path + "/{id}", id: "removePasskey", tag: "Session",
-        summary: "Removes a passkey, which no longer signs in. The operator's only way to sign in "
-            + "cannot be removed.",
+        summary:
+            "Removes a passkey, which then no longer signs in. A passkey that is the operator's "
+            + "only way to sign in cannot be removed.",
         access: .console, answers: [.noContent],
         problems: [.notFound, .conflict, .stepUpRequired]
     ) { call in
@@ -149,8 +150,9 @@ package enum PasskeyEndpoints {
 
     private static let signInOptions = Endpoint(
         .post, "/v1/session/passkey-options", id: "makeSignInOptions", tag: "Session",
-        summary: "Creates the browser's options for a sign-in with a passkey. They are the same "
-            + "for everyone.",
+        summary:
+            "Creates the browser's options for a sign-in with a passkey. The options do not depend "
+            + "on an account.",
         access: .open, answers: [.ok(PasskeyOptions.shape)], problems: [.conflict, .rateLimited]
     ) { call in
         let site = try call.passkeySite()
@@ -223,9 +225,11 @@ enum PasskeyInput {
         ObjectShape(
             name, open: true,
             [
-                .required("id", encoded(1023), "The credential's id."),
+                .required("id", encoded(1023), "The credential's id, in base64url."),
                 .required("type", .enumeration(["public-key"])),
-                .required("response", .object(ObjectShape(response, open: true))),
+                .required(
+                    "response", .object(ObjectShape(response, open: true)),
+                    "The authenticator's response, as the browser returned it."),
             ])
     }
 
@@ -249,7 +253,9 @@ enum PasskeyInput {
         ])
 
     /// The description in the OpenAPI document.
-    static let about = "The result of `navigator.credentials`, as its `toJSON()` returns it."
+    static let about =
+        "The credential that the browser's `navigator.credentials` returned, as "
+        + "JSON (`toJSON()`)."
 
     static func registration(_ input: Input) throws -> Registration {
         let response = try input.object("response")
@@ -295,15 +301,16 @@ extension PasskeyRow: JSONView {
             .readOnly("id", .uuid), FieldShape("name", nameKind),
             .readOnly(
                 "transports", .array(of: .string()),
-                "How the browser can reach the authenticator."),
+                "How the browser can reach the authenticator, for example `usb` or `internal`."),
             .readOnly(
                 "backed_up", .bool,
-                "Whether the authenticator keeps a copy of the passkey elsewhere."),
+                "Whether the passkey is backed up outside the device."),
             .readOnly("relying_party", .string(), "The domain that the passkey was made for."),
             .readOnly(
                 "usable", .bool,
-                "Whether the passkey can sign in; false if it was made for another domain than "
-                    + "this server's, or was disowned."),
+                "Whether the passkey can sign in; false if the passkey was made for another domain "
+                    + "than this server's, or if the operator reported that somebody else added "
+                    + "the passkey."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
         ])

@@ -34,17 +34,18 @@ package struct ConsoleSession {
             .readOnly("operator", .object(OperatorRow.shape)),
             .readOnly(
                 "step_up_until", .timestamp, nullable: true,
-                "Until when changes that are hard to undo may be made without a new proof; `null`: "
-                    + "a step-up is needed first."),
+                "Until when the session may make changes that are hard to undo; `null` if a "
+                    + "step-up is needed first."),
             .readOnly(
                 "methods", .array(of: .enumeration(of: StepUpMethod.self)),
-                "The methods of which a step-up needs one. If empty, see `remedies`."),
+                "The methods for a step-up, any one of which is enough. If empty, see `remedies`."),
             .readOnly(
                 "remedies", .array(of: .enumeration(of: StepUpRemedy.self)),
-                "If `methods` is empty: what the operator can do, the easiest first. Set up a "
-                    + "password or passkey now, while the sign-in by link is fresh; get a new link "
-                    + "by `POST /v1/session/link`; sign out and sign in at the provider; or have "
-                    + "the server's administrator run `gatehouse operator reset`."),
+                "If `methods` is empty: what the operator can do, the easiest first. `set_up`: set "
+                    + "up a password or a passkey now, while the sign-in by link is recent. "
+                    + "`mail_link`: get a new link by `POST /v1/session/link`. `sign_in_again`: "
+                    + "sign out, and sign in at the provider. `operator_reset`: have the server's "
+                    + "administrator run `gatehouse operator reset`."),
         ])
 
     /// Signs the operator in and returns the response with the session's cookie.

@@ -31,11 +31,12 @@ package enum SessionEndpoints {
                         "The current code of the authenticator app."),
                     .optional(
                         "recovery_code", .string(min: 8, max: 64),
-                        "A recovery code instead of the app's code. Each works once."),
+                        "A recovery code, in place of the authenticator app's code. Each recovery "
+                            + "code works once."),
                     .optional(
                         "tenant", .string(min: 1, max: 63),
-                        "The tenant, by id or slug; needed by its operators whose address is not "
-                            + "confirmed."),
+                        "The operator's tenant, by id or slug. An operator of a tenant needs it if "
+                            + "the operator's address is not confirmed."),
                 ])),
         answers: [.created(ConsoleSession.shape)],
         problems: [.unauthorized, .reason(.tenantSuspended), .conflict, .rateLimited],
@@ -161,7 +162,7 @@ enum SignInWaysEndpoint {
                         .readOnly("passkeys", .bool, "Whether browsers offer passkeys here."),
                         .readOnly(
                             "passkeys_fault", .string(), nullable: true,
-                            "Why browsers do not offer passkeys here."),
+                            "Why browsers do not offer passkeys here; `null` if they do."),
                         .readOnly(
                             "provider",
                             .object(
@@ -171,7 +172,8 @@ enum SignInWaysEndpoint {
                                         .readOnly("name", .string()),
                                         .readOnly("kind", .enumeration(of: ProviderKind.self)),
                                     ])), nullable: true,
-                            "The provider at which operators can sign in as well."),
+                            "The provider at which operators can sign in; `null` if there is "
+                                + "none."),
                     ]))
         ]
     ) { call in
@@ -200,8 +202,9 @@ enum SignInWaysEndpoint {
 enum NotMeEndpoint {
     static let disown = Endpoint(
         .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",
-        summary: "Ends all sessions and the password of an operator, with the token of a mail "
-            + "about the account, and mails a link to set a new password.",
+        summary:
+            "Ends all sessions of an operator, removes the password, and mails a link to set a new "
+            + "password. This needs the token from a mail about the operator's account.",
         access: .open,
         body: .json(ObjectShape("NotMe", [.required("token", .string(min: 1, max: 128))])),
         answers: [

@@ -8,8 +8,10 @@ import Text
 enum StepUpEndpoint {
     static let stepUp = Endpoint(
         .post, "/v1/session/step-up", id: "stepUp", tag: "Session",
-        summary: "Proves that the session's operator is present, by one of `methods`; the proof is "
-            + "valid for 10 minutes. The session gets a new cookie, and the old one ends at once.",
+        summary:
+            "Proves that the session's operator is present, by one of the session's `methods`. The "
+            + "proof is valid for 10 minutes. The session gets a new cookie, and the old "
+            + "cookie is invalid at once.",
         access: .console,
         body: .json(
             ObjectShape(
@@ -22,8 +24,9 @@ enum StepUpEndpoint {
                     .optional("passkey", .object(PasskeyInput.assertion), PasskeyInput.about),
                     .optional(
                         "recovery_code", .string(min: 8, max: 64),
-                        "A recovery code in place of the second factor after a sign-in at the "
-                            + "provider, if `methods` names it. It opens the session, but is not a "
+                        "A recovery code, if `methods` of the `step_up_required` response contains "
+                            + "`recovery_code`. After a sign-in at the provider, the code replaces "
+                            + "the missing second factor and opens the session, but is not a "
                             + "step-up."),
                 ])),
         answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired, .conflict],
