@@ -13,7 +13,10 @@ package enum DomainEndpoints {
         summary: "Lists the tenant's domains, newest first.", access: .right(.readPolicy),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"])
             + [
-                QueryParameter("q", .string(min: 1, max: 253), "A part of the domain."),
+                QueryParameter(
+                    "q", .string(min: 1, max: 253),
+                    "Only domains whose name, in ASCII or in Unicode, contains this text, in any "
+                        + "case."),
                 QueryParameter(
                     "status", .enumeration(of: TenantDomain.Status.self),
                     "Only domains with this status."),
@@ -34,8 +37,9 @@ package enum DomainEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/domains", id: "createDomain", tag: "Domains",
-        summary: "Claims a domain. It takes effect when it is verified. A tenant has at most "
-            + "\(TenantDomain.most) domains.",
+        summary:
+            "Claims a domain for the tenant. The claim takes effect when the domain is verified. A "
+            + "tenant has at most \(TenantDomain.most) domains.",
         access: .right(.writePolicy),
         body: .json(DomainRow.shape.creating("DomainCreation", required: ["domain"])),
         answers: [.created(DomainRow.shape)], problems: [.conflict], idempotent: true
@@ -81,7 +85,7 @@ package enum DomainEndpoints {
 
     private static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}/domains/{id}", id: "updateDomain", tag: "Domains",
-        summary: "Changes who may join by the domain, and with which role.",
+        summary: "Changes who may join with an address of the domain, and with which role.",
         access: .right(.writePolicy),
         body: .json(DomainRow.change), answers: [.ok(DomainRow.shape)], ifMatch: .honoured,
         exists: exists
@@ -101,7 +105,7 @@ package enum DomainEndpoints {
 
     private static let delete = Endpoint(
         .delete, "/v1/tenants/{tenant}/domains/{id}", id: "deleteDomain", tag: "Domains",
-        summary: "Removes a domain. Others may then verify it.",
+        summary: "Removes a domain. Another tenant can then verify the domain.",
         access: .right(.writePolicy), answers: [.noContent], ifMatch: .honoured, exists: exists
     ) { call in
         let id = try call.id()
@@ -211,15 +215,16 @@ extension DomainRow: JSONView {
             .readOnly("display", .string()),
             .optional(
                 "include_subdomains", .bool,
-                "Whether addresses at subdomains count as well."),
+                "Whether addresses at subdomains count as addresses of the domain."),
             .nullable(
                 "mode", .enumeration(of: TenantDomain.Mode.self),
-                "Whether people of the domain join, ask to join, or need an invite; `null` for the "
-                    + "policy's default."
+                "Whether people with an address of the domain join, ask to join, or need an "
+                    + "invite; `null` for the policy's default."
             ),
             .nullable(
                 "role", .enumeration(["member", "manager"]),
-                "The role of users who join by the domain; `null` for the policy's default."),
+                "The role of users who join with an address of the domain; `null` for the policy's "
+                    + "default."),
             .readOnly("status", .enumeration(of: TenantDomain.Status.self)),
             .readOnly(
                 "verification",

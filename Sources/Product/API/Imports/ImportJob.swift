@@ -89,7 +89,8 @@ extension ImportOptions {
         [
             FieldShape(
                 "mapping", .any,
-                "The columns of the file, by this API's names: `{\"email\": \"E-Mail\"}`."),
+                "For each member of this API, the column of the file that contains it, for example "
+                    + "`{\"email\": \"E-Mail\"}`."),
             FieldShape(
                 "issuer", .string(min: 1, max: ImportLimits.issuer),
                 "The issuer of the former system, or the id of the Cognito pool."),

@@ -13,24 +13,26 @@ package enum ImportEndpoint {
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/imports", id: "createImport", tag: "Imports",
         summary:
-            "Imports users from a file, as a job. The file is the request body, or the part `file` "
-            + "of a form, after the part `options` (`mapping`, `issuer`, `hash`).",
+            "Imports users from a file, as a job. The request body is the file itself, or a form "
+            + "with the part `file`. The form can have a part `options` (`mapping`, `issuer`, "
+            + "`hash`) before the file.",
         access: .right(.createUsers),
         query: [
             QueryParameter(
                 "format", .enumeration(of: ImportFormat.self), required: true,
-                "The system and format that the file comes from."),
+                "The system from which the file was exported, and the format of the file."),
             QueryParameter(
                 "dry_run", .bool,
                 "Whether to only report, row by row, what would happen."),
             QueryParameter(
                 "on_conflict", .enumeration(of: ImportRules.Conflict.self),
-                "What happens to a row whose address or id an existing user has; `skip` if "
-                    + "absent."),
+                "What happens to a row if an existing user already has the row's address or id; "
+                    + "`skip` if absent."),
             QueryParameter(
                 "guard", .enumeration(of: CSV.Guard.self),
-                "Removes the apostrophes that Gatehouse's own exports put before formulas. Not "
-                    + "needed for a CSV file that has all columns of the export."),
+                "With `gatehouse`, the import removes the apostrophes that Gatehouse's exports put "
+                    + "before formulas. A CSV file that has all columns of an export does not need "
+                    + "this parameter."),
         ],
         body: .stream([
             "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
@@ -38,7 +40,7 @@ package enum ImportEndpoint {
         answers: [
             Answer(
                 202, .object(JobRow.shape),
-                summary: "The job, which waits to be started.")
+                summary: "The job, which has not started yet.")
         ],
         problems: [.rateLimited], idempotent: true, maxBody: ImportLimits.packed,
         receive: receive

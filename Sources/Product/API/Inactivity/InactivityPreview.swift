@@ -93,6 +93,6 @@ struct InactivityPreview: Sendable {
                             .readOnly(
                                 "ids", .array(of: .uuid, max: shown),
                                 "The ids of the first users."),
-                        ])), "The users for whom this would be the latest step due by now.")
+                        ])), "The users for whom this step, and no later one, would be due now.")
         })
 }

@@ -30,8 +30,8 @@ package enum InviteEndpoints {
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/invites", id: "createInvite", tag: "Invites",
         summary:
-            "Invites one person, or up to 1,000 with a result for each. Up to 10,000 are invited "
-            + "by mail in a job.",
+            "Invites one person, or a list of people. Up to 1,000 people are invited within the "
+            + "request, with a result for each. Up to 10,000 are invited by mail, in a job.",
         access: .right(.manageInvites), query: [.dryRun], body: .json(InviteRow.creation),
         answers: [
             .created(InviteRow.withToken),
@@ -111,7 +111,8 @@ package enum InviteEndpoints {
 
     private static let revoke = Endpoint(
         .post, "/v1/tenants/{tenant}/invites/{id}/revoke", id: "revokeInvite", tag: "Invites",
-        summary: "Revokes an invite at once. A user whom it created and who never signed in is "
+        summary:
+            "Revokes an invite at once. A user whom the invite created and who never signed in is "
             + "removed.",
         access: .right(.manageInvites), answers: [.ok(InviteRow.shape)],
         problems: [.reason(.inviteUsed)], idempotent: true, exists: exists
@@ -169,9 +170,9 @@ enum InviteEditEndpoint {
     static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}/invites/{id}", id: "updateInvite", tag: "Invites",
         summary:
-            "Changes the role, the expiry, the message or the attributes (which are merged) of a "
-            + "pending invite. The token stays valid. The user whom the invite created gets the "
-            + "new role too.",
+            "Changes the role, expiry, message or attributes of a pending invite. Attributes are "
+            + "merged. The token stays valid. A new role also applies to the user whom the "
+            + "invite created.",
         access: .right(.manageInvites), body: .json(change), answers: [.ok(InviteRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: InviteEndpoints.exists
     ) { call in
@@ -233,11 +234,11 @@ extension InviteFilter {
             "status", .enumeration(of: Invite.Status.self), "Only invites with this status."),
         QueryParameter(
             "delivery_status", .array(of: .enumeration(of: Invite.DeliveryStatus.self), max: 4),
-            "One status, or several separated by commas."),
+            "Only invites with one of these delivery statuses; in a query, separated by commas."),
         QueryParameter("external_id", .externalID, "Only invites with this external id."),
         QueryParameter(
             "job_id", .uuid,
-            "Only invites of this job, as long as its rows are stored."),
+            "Only invites of this job. After the rows of the job are removed, the list is empty."),
     ]
 
     init(_ filter: ListFilter) {

@@ -74,7 +74,7 @@ extension InviteRow {
             FieldShape("email", .email, example: .string("ann@example.com")),
             .optional(
                 "role", .enumeration(of: UserRole.self),
-                "The role; the policy's default if absent."),
+                "The role of the person who is invited; the policy's default if absent."),
             .readOnly("status", .enumeration(of: Invite.Status.self)),
             .optional(
                 "expires_at", .timestamp,
@@ -83,14 +83,15 @@ extension InviteRow {
             .nullable("message", .string(max: 2000)),
             .nullable(
                 "external_id", .externalID,
-                "The `external_id` that the user gets who accepts it; 409 if another user has it."),
+                "The `external_id` of the user who accepts the invite. If another user already has "
+                    + "this id, the response is 409."),
             .publicAttributes, .privateAttributes,
             .optional("delivery", .enumeration(of: Invite.Delivery.self)),
             ReturnAddress.field,
             .readOnly(
                 "delivery_status", .enumeration(of: Invite.DeliveryStatus.self), nullable: true,
                 "The delivery status of the last mail; `null` if the invite was not mailed. "
-                    + "`sent`: the mail server accepted the mail, and it has not bounced."),
+                    + "`sent`: the mail server accepted the mail, and the mail has not bounced."),
             .readOnly(
                 "delivery_detail", .string(), nullable: true,
                 "The mail server's message about a refusal, a bounce or a delay."),
@@ -117,11 +118,13 @@ extension InviteRow {
                 "The token, shown only once, and only if `delivery` is `link`."),
             .readOnly(
                 "accept_url", .string(), always: false,
-                "The link to hand over. It is shown only once."),
+                "The link for the person who is invited. It is shown only once."),
         ])
 
     private static let resendField = FieldShape.optional(
-        "resend", .bool, "Whether a pending invite gets a new token; the old one no longer works.")
+        "resend", .bool,
+        "Whether a pending invite for the same address gets a new token, which invalidates the "
+            + "old token.")
 
     static let creation = shape.creating("InviteCreation", required: ["email"])
         .adding("InviteCreation", [resendField])

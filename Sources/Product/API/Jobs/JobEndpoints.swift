@@ -24,11 +24,14 @@ package struct JobEndpoints: Sendable {
                     change, job, _ in
                     try await change.pauseJob(job)
                 },
-                act("resume", "Resumes a job. It goes on in the caller's name.") {
+                act("resume", "Resumes a job. From then on, the job acts in the caller's name.") {
                     change, job, call in
                     try await change.resumeJob(job, by: call.jobMaker)
                 },
-                act("cancel", "Cancels a job. Changes already made stay, and can be undone.") {
+                act(
+                    "cancel",
+                    "Cancels a job. Changes that the job already made stay, and can be undone."
+                ) {
                     change, job, _ in
                     try await change.cancelJob(job)
                 },
@@ -246,8 +249,9 @@ extension JobEndpoints {
     var report: Endpoint {
         Endpoint(
             .get, path + "/{id}/report", id: operation("get", "JobReport"), tag: "Jobs",
-            summary: "Returns the result of each row, in order; as a file if `Accept` asks for "
-                + "one.",
+            summary:
+                "Returns the result of each row of the job, in the order of the rows; as a file if "
+                + "`Accept` asks for one.",
             access: access,
             query: [
                 .limit, .cursor,

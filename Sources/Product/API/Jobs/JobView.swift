@@ -159,6 +159,7 @@ extension JobResult: JSONView {
             .readOnly("target_id", .uuid, nullable: true, "The id of the object."),
             .readOnly(
                 "conflicting_id", .uuid, nullable: true,
-                "The user who remains, if the row failed because the user was merged."),
+                "The id of the user who remains, if the row failed because the row's user was "
+                    + "merged."),
         ])
 }

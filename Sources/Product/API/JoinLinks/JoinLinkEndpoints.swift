@@ -185,7 +185,7 @@ extension JoinLinkRow {
         [
             .readOnly(
                 "url", .string(),
-                "The link to hand over. It is shown only once.")
+                "The link for the people who are to join. It is shown only once.")
         ])
 
     static let creation = shape.creating("JoinLinkCreation", required: [])

@@ -18,16 +18,18 @@ package enum BounceEndpoint {
         [
             .readOnly(
                 "result", .enumeration(of: BounceResult.self),
-                "`ignored`: it is not an RFC 3464 report of a failure or a delay. `unknown`: no "
-                    + "mail has this return address. `outdated`: the invite was mailed again "
-                    + "since, has ended, or already shows this report.")
+                "What was done with the message. `bounced`, `delayed`: the invite now shows that "
+                    + "its mail bounced or is delayed. `outdated`: nothing, because the invite has "
+                    + "been mailed again, has ended, or already shows a bounce. `unknown`: "
+                    + "nothing, because no mail has this return address. `ignored`: nothing, "
+                    + "because the message is not an RFC 3464 report of a failure or a delay.")
         ])
 
     private static let report = Endpoint(
         .post, "/v1/mail/bounces", id: "reportBounce", tag: "Invites",
         summary:
-            "Takes in a message that was sent to a mail's return address, and shows it at the "
-            + "mail's invite.",
+            "Receives a message that was sent to the return address of an invite's mail. If the "
+            + "message reports a failure or a delay, the invite shows this.",
         access: .platform(.reportBounces), body: .raw(["message/rfc822"]), answers: [.ok(shape)],
         maxBody: messageLimit
     ) { call in

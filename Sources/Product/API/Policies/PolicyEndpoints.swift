@@ -151,11 +151,12 @@ extension PolicyRow {
                 "The tenant's own scopes, which API keys may have besides the management scopes."),
             .optional(
                 "dev_origins", .bool,
-                "Whether every loopback origin (`http://localhost:3000`, any port) is allowed without an entry of its own."
+                "Whether every loopback origin, such as `http://localhost:3000`, is allowed on any "
+                    + "port without an entry of its own."
             ),
             .optional(
                 "private_network", .bool,
-                "Whether private network access preflights are answered."),
+                "Whether the server answers preflight requests for private network access."),
             .optional(
                 "allowed_domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 200),
                 "The email domains that may join; any domain if empty."),
@@ -176,10 +177,11 @@ extension PolicyRow {
             .optional(
                 "blocked_domains",
                 .array(of: .string(min: 1, max: 255, rule: .domain), max: blockedMax),
-                "Email domains that are refused, with their subdomains."),
+                "Email domains that are refused, including their subdomains."),
             .optional(
                 "blocked_emails", .array(of: .email, max: blockedMax),
-                "Email addresses that are refused. A purge of the person removes the address."),
+                "Email addresses that are refused. A purge of a person removes the person's "
+                    + "address from this list."),
             .optional(
                 "invites_pending_max", .integer(1...100_000),
                 "How many invites may be pending at the same time."),
@@ -197,7 +199,7 @@ extension PolicyRow {
             .readOnly("version", .integer(1...Int(Int32.max))),
             .readOnly(
                 "inactivity_preview", .object(InactivityPreview.shape), always: false,
-                "In a dry run with a changed inactivity rule: the users that it applies to."),
+                "In a dry run with a changed inactivity rule: the users that the rule applies to."),
         ])
 
     private static let inactivityShape = ObjectShape(

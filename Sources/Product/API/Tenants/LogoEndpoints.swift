@@ -82,7 +82,7 @@ extension Appearance {
                             + "read."),
                     .readOnly(
                         "logo_url", .string(), nullable: true, always: false,
-                        "The path of the logo, below this server's URL."),
+                        "The path of the logo, relative to this server's URL."),
                 ])),
         "How the pages for sign-in, invites and join links look.")
 

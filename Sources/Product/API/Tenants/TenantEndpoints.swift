@@ -19,7 +19,7 @@ package enum TenantEndpoints {
             + [
                 QueryParameter(
                     "status", .array(of: .enumeration(of: Tenant.Status.self), max: 3),
-                    "One status, or several separated by commas."),
+                    "Only tenants with one of these statuses, separated by commas."),
                 QueryParameter(
                     "external_id", .externalID,
                     "Only the tenant with this external id."),
@@ -71,8 +71,8 @@ package enum TenantEndpoints {
     private static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}", id: "updateTenant", tag: "Tenants",
         summary:
-            "Changes the name, the appearance or the attributes, which are merged. The platform "
-            + "may also change the external id.",
+            "Changes a tenant's name, appearance or attributes. Attributes are merged. The "
+            + "platform may also change the external id.",
         access: .right(.editTenant),
         body: .json(slugless.patching("TenantChange")), answers: [.ok(TenantRow.shape)],
         problems: [.conflict], ifMatch: .honoured
@@ -115,7 +115,8 @@ package enum TenantEndpoints {
         .suspendTenant, .tenantSuspended)
     private static let resume = verb(
         "resume",
-        "Ends a suspension. A tenant's owner can end only a suspension by the tenant itself.",
+        "Ends the suspension of a tenant. The tenant's owner can end only a suspension that the "
+            + "tenant itself began.",
         .active, .suspendTenant, .tenantResumed)
     private static let restore = verb(
         "restore", "Restores a deleted tenant, within 30 days.", .active, .deleteTenant,
@@ -263,8 +264,8 @@ extension TenantRow: JSONView {
                     ObjectShape([
                         .readOnly("value", .integer(0...Int.max)), .readOnly("exact", .bool),
                     ])), always: false,
-                "The number of users; for the platform only. If not `exact`, there are at least "
-                    + "this many.")
+                "The number of users, which only the platform's credentials get. If `exact` is "
+                    + "false, there are at least this many.")
         ])
 
     private static let fields: [FieldShape] =
@@ -280,7 +281,7 @@ extension TenantRow: JSONView {
             FieldShape(
                 "external_id", .externalID, nullable: true,
                 "The tenant's id in the platform's own system, compared byte by byte. No two "
-                    + "tenants may have the same.",
+                    + "tenants may have the same id.",
                 example: .string("account-17")),
             Appearance.field,
             .publicAttributes, .privateAttributes,
