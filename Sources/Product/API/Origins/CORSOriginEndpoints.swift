@@ -20,7 +20,9 @@ package enum CORSOriginEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listCorsOrigins", tag: "CORS origins",
-        summary: "Lists the tenant's origins, newest first. The ETag is that of the whole list.",
+        summary:
+            "Lists the origins that are allowed for the tenant, newest first. The ETag is for the "
+            + "whole list.",
         access: .right(.readOrigins), query: query, answers: [.list(CORSOriginRow.shape)]
     ) { call in
         try await page(call, try call.scope)
@@ -54,7 +56,7 @@ package enum CORSOriginEndpoints {
 
     private static let replace = Endpoint(
         .put, path, id: "replaceCorsOrigins", tag: "CORS origins",
-        summary: "Replaces the tenant's whole list of origins.",
+        summary: "Replaces the whole list of origins that are allowed for the tenant.",
         access: .right(.writeOrigins), query: [CORSLockOut.parameter],
         body: .json(CORSOriginRow.wholeList), answers: [.list(CORSOriginRow.shape)],
         problems: [.confirmRequired], ifMatch: .required
@@ -76,7 +78,7 @@ package enum CORSOriginEndpoints {
 
     private static let delete = Endpoint(
         .delete, path + "/{id}", id: "deleteCorsOrigin", tag: "CORS origins",
-        summary: "Removes an origin. The next request from it is refused.",
+        summary: "Removes an origin. The next request from this origin is refused.",
         access: .right(.writeOrigins), query: [CORSLockOut.parameter],
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured
     ) { call in
@@ -265,7 +267,8 @@ extension CORSOriginRow: JSONView {
                 example: .string("https://app.example.com")),
             FieldShape(
                 "credentials", .bool,
-                "Whether requests may carry cookies; for client contracts only."),
+                "Whether requests from the origin may carry cookies. This applies only to the "
+                    + "paths of client contracts."),
             .nullable("label", .string(min: 1, max: 200, rule: .displayName)),
             .nullable("expires_at", .timestamp),
             .readOnly("created_at", .timestamp),
@@ -279,7 +282,7 @@ extension CORSOriginRow: JSONView {
         [
             .readOnly(
                 "normalised", .array(of: .string()),
-                "What was changed in the spelling.")
+                "The changes that were made to the spelling of the origin.")
         ])
 
     /// The shape of an entry in a whole list. It accepts entries as GET returns them.
@@ -310,13 +313,13 @@ enum RefusedOriginEndpoint {
         .get, "/v1/tenants/{tenant}/cors-origins/refused", id: "listRefusedOrigins",
         tag: "CORS origins",
         summary:
-            "Lists refused origins, the most frequent first. Anybody can cause an entry: at most "
-            + "100 an hour are stored, for 7 days.",
+            "Lists origins from which requests were refused, the most frequent first. Anybody can "
+            + "cause an entry. At most 100 entries an hour are stored, for 7 days.",
         access: .right(.readOrigins),
         query: [
             QueryParameter(
                 "since", .timestamp,
-                "Only entries of this hour and later; the last 24 hours if absent.")
+                "Only requests from the hour of this time on; the last 24 hours if absent.")
         ],
         answers: [
             .ok(
@@ -347,9 +350,18 @@ enum RefusedOriginEndpoint {
         "RefusedOrigin",
         [
             .readOnly("origin", .string(max: 512), "The origin as the browser sent it."),
-            .readOnly("count", .integer(1...Int.max), "The number of refused requests."),
-            .readOnly("first_seen", .timestamp, "The first refused request in this period."),
-            .readOnly("last_seen", .timestamp, "The last refused request."),
-            .readOnly("paths", .array(of: .string(), max: 3), "Some of the paths, as templates."),
+            .readOnly(
+                "count", .integer(1...Int.max),
+                "The number of refused requests from the origin in the requested period."),
+            .readOnly(
+                "first_seen", .timestamp,
+                "When the first request from the origin was refused in the requested period."),
+            .readOnly(
+                "last_seen", .timestamp,
+                "When the last request from the origin was refused in the requested period."),
+            .readOnly(
+                "paths", .array(of: .string(), max: 3),
+                "Up to 3 of the requested paths, as templates, for example "
+                    + "`/v1/tenants/{tenant}`."),
         ])
 }

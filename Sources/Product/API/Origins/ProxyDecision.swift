@@ -20,19 +20,19 @@ package enum ProxyDecision {
     static let endpoint = Endpoint(
         .get, path, id: "decideCors", tag: "CORS origins",
         summary:
-            "For reverse proxies: answers 200 or 403 for the request that is described by its own "
-            + "header fields and X-Original-Method (or X-Forwarded-Method), with the CORS fields "
-            + "to copy.",
+            "Decides for a reverse proxy whether a browser's request is allowed: the response is "
+            + "200 or 403, with the CORS header fields to copy. The proxy sends the request's "
+            + "own header fields, and the method in X-Original-Method or X-Forwarded-Method.",
         access: .right(.evaluateOrigins),
         query: [
             QueryParameter(
                 "tenant", .string(min: 1, max: 63),
-                "The tenant, by id or slug, whose allow list applies; the key's own tenant if "
-                    + "absent, else the platform."),
+                "The tenant whose list of origins applies, by id or slug. If absent, it is the "
+                    + "key's own tenant or, for a key of the platform, the platform."),
             QueryParameter(
                 "client", .string(min: 1, max: 64),
-                "The client contract whose header fields and cookies apply; bearer tokens only if "
-                    + "absent."
+                "The client contract whose header fields and cookies are allowed. If absent, only "
+                    + "bearer tokens are allowed."
             ),
         ],
         answers: [.ok(answer)], problems: [.notFound]

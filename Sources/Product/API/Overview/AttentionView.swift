@@ -87,11 +87,14 @@ enum AttentionView {
                     ["sign_in_unset"] + Attention.Kind.allCases.map(\.rawValue) + [
                         "providers_unreachable"
                     ]),
-                "What needs attention: the caller came by a link and set up neither a password nor "
-                    + "a passkey; join requests; domains that are not verified; invites whose mail "
-                    + "failed; keys that end within 14 days; origins refused in the last 24 hours; "
-                    + "keys with a scope that leads to the rights of an admin, granted before "
-                    + "Gatehouse checked who grants it; providers that this server cannot reach."
+                "What needs attention. `sign_in_unset`: the caller signed in by a link and has set "
+                    + "up neither a password nor a passkey. `join_requests`: people wait for "
+                    + "approval. `domains_unproved`: domains are not verified. `mail_failed`: the "
+                    + "mail of invites failed. `keys_ending`: keys expire within 14 days. "
+                    + "`origins_refused`: origins were refused in the last 24 hours. "
+                    + "`keys_given_before`: keys got a scope that leads to the rights of an admin "
+                    + "before Gatehouse checked who grants it. `providers_unreachable`: this "
+                    + "server cannot reach providers."
             ),
             .readOnly(
                 "tenant", .object(tenant), nullable: true,
@@ -100,7 +103,9 @@ enum AttentionView {
             .readOnly(
                 "since", .timestamp, nullable: true,
                 "For providers: the time of the first failure."),
-            .readOnly("more_tenants", .bool, "Whether tenants with smaller numbers are left out."),
+            .readOnly(
+                "more_tenants", .bool,
+                "Whether there are more tenants, with smaller numbers, that the response omits."),
         ])
 }
 

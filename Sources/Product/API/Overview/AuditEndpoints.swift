@@ -13,21 +13,22 @@ package enum AuditEndpoints {
         + [
             QueryParameter(
                 "actor", .string(min: 1, max: 255),
-                "Only changes by this actor; an id or a name."),
+                "Only changes by the actor with this id or name."),
             QueryParameter(
                 "action", .string(min: 1, max: 100),
-                "Only this action, for example `invite.revoked`; `invite.` matches all that begin "
-                    + "with it."),
+                "Only events with this action, for example `invite.revoked`. A text that ends with "
+                    + "a dot, such as `invite.`, matches all actions that begin with the text."),
             QueryParameter(
                 "target", .string(min: 1, max: 320),
-                "Only changes to this object; an id or a name."),
+                "Only changes to the object with this id or name."),
             QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
         ] + QueryParameter.histogram
 
     private static let list = Endpoint(
         .get, "/v1/audit-events", id: "listAuditEvents", tag: "Audit",
-        summary: "Lists the audit events of all tenants and the platform, newest first. A tenant's "
-            + "credential sees its own only.",
+        summary:
+            "Lists the audit events of all tenants and the platform, newest first. A tenant's "
+            + "credential gets only the events of its own tenant.",
         access: .own(.readAudit), query: query + [.ofTenant],
         answers: [.list(AuditRow.shape, hasHistogram: true)], problems: [.notFound], mayLag: true
     ) { call in
@@ -125,8 +126,8 @@ extension AuditRow: JSONView {
                     + "exists."),
             .readOnly(
                 "request_id", .string(), nullable: true,
-                "The id of the request; `null` if no request caused the event, but a job, a rule "
-                    + "or the command line."),
+                "The id of the request that caused the event; `null` if a job, a rule or the "
+                    + "command line caused the event."),
             .readOnly(
                 "decision_id", .uuid, nullable: true,
                 "The id of the decision that caused the event, if any."),

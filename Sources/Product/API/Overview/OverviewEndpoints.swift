@@ -13,17 +13,17 @@ package enum OverviewEndpoints {
     private static let overview = Endpoint(
         .get, "/v1/stats/overview", id: "getOverview", tag: "Overview",
         summary:
-            "Returns what waits for an operator, and the numbers of users, tenants, sign-ups and "
-            + "key uses in a window of time.",
+            "Returns what needs an operator's attention, the numbers of users and tenants, and the "
+            + "numbers of sign-ups and key uses in a period of time.",
         access: .right(.readUsers),
         query: [
             QueryParameter(
                 "window", .enumeration(["24h", "7d", "30d"]),
-                "The length of the window; `7d` if absent."),
-            QueryParameter("since", .timestamp, "The start of the window, instead of `window`."),
+                "The length of the period, which ends now; `7d` if absent."),
+            QueryParameter("since", .timestamp, "The start of the period, in place of `window`."),
             QueryParameter(
                 "until", .timestamp,
-                "With `since`: the end of the window; now if absent."),
+                "With `since`: the end of the period; now if absent."),
             .timeZone,
         ],
         answers: [.ok(shape)], mayLag: true
@@ -76,25 +76,29 @@ package enum OverviewEndpoints {
                 "users_exact", .bool,
                 "Whether the number of users is exact; otherwise it is an estimate."),
             .readOnly("tenants", count, "The number of tenants, without deleted ones."),
-            .readOnly("since", .timestamp, "The start of the window."),
+            .readOnly("since", .timestamp, "The start of the period."),
             .readOnly(
                 "until", .timestamp,
-                "The end of the window. A list of decisions with both bounds contains those that "
-                    + "are counted here."),
+                "The end of the period. The list of decisions, filtered by these `since` and "
+                    + "`until`, contains the decisions that are counted here."),
             .readOnly("time_zone", .string(), "The time zone in which days begin at midnight."),
             .readOnly(
                 "sign_ups", .array(of: .object(bucket)),
-                "The sign-ups by hour or day. The outcomes created, linked, existing and reserved "
-                    + "count as admitted."),
+                "The sign-ups in the period, by hour or day. The outcomes `created`, `linked`, "
+                    + "`existing` and `reserved` count as admitted."),
             .readOnly(
                 "key_verifications", count,
-                "How often keys were verified as valid, in whole hours."),
-            .readOnly("key_uses", count, "How often keys were used in any way, in whole hours."),
+                "How often keys were verified as valid in the period, counted in whole hours."),
+            .readOnly(
+                "key_uses", count,
+                "How often keys were used in any way in the period, counted in whole hours."),
             .readOnly(
                 "attention", .array(of: .object(AttentionView.shape)),
-                "What waits for an operator, for the tenants with the most of it, as far as the "
-                    + "caller may read it."),
-            .readOnly("first_steps", .object(FirstSteps.shape), "Which first steps are done."),
+                "What needs an operator's attention. It lists the tenants with the highest "
+                    + "numbers, and only what the caller may read."),
+            .readOnly(
+                "first_steps", .object(FirstSteps.shape),
+                "Which of the first steps after the installation are done."),
         ])
 }
 
@@ -157,7 +161,8 @@ extension QueryParameter {
     static let histogram: [QueryParameter] = [
         QueryParameter(
             "histogram", .integer(HistogramRequest.bars),
-            "Also counts the matching items in about this many parts of the period."),
+            "If present, the response has a histogram: the number of matching items in each of "
+                + "about this many parts of the period."),
         .timeZone,
     ]
 }
@@ -202,7 +207,7 @@ extension ListHistogram {
     }
 
     private static let bar = ObjectShape([
-        .readOnly("at", .timestamp, "The start of the bar. It ends where the next one begins."),
+        .readOnly("at", .timestamp, "When the bar begins. The bar ends when the next bar begins."),
         .readOnly("count", .integer(0...most)),
         .readOnly(
             "exact", .bool,
@@ -214,8 +219,11 @@ extension ListHistogram {
         [
             .readOnly(
                 "since", .timestamp,
-                "The start: as requested, else the time of the oldest item."),
-            .readOnly("until", .timestamp, "The end of the last bar: as requested, else now."),
+                "When the first bar begins: the requested `since` or, if absent, the time of the "
+                    + "oldest item."),
+            .readOnly(
+                "until", .timestamp,
+                "When the last bar ends: the requested `until` or, if absent, now."),
             .readOnly("bars", .array(of: .object(bar))),
         ])
 }

@@ -15,11 +15,11 @@ enum SearchEndpoint {
     static let search = Endpoint(
         .get, "/v1/search", id: "search", tag: "Overview",
         summary:
-            "Searches tenants by slug or name, and verified domains; within one tenant also users, "
-            + "keys, invites, domains and origins; for the platform, users of all tenants. All "
-            + "words must match, in any order. Also finds any id, the reference of a refusal or of "
-            + "a failed sign-in, a request id, an address that was refused, and the last four "
-            + "characters of a key.",
+            "Searches tenants by slug or name, and verified domains. Within one tenant, it also "
+            + "searches users, keys, invites, domains and origins; for the platform, it also "
+            + "searches the users of all tenants. All words must match, in any order. The text "
+            + "can also be an id, a request id, the reference of a refusal or of a failed "
+            + "sign-in, an address that was refused, or the last 4 characters of a key.",
         access: .right(.readUsers),
         query: [
             QueryParameter("q", .string(min: 1, max: 255), required: true),

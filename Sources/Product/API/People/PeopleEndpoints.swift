@@ -25,17 +25,26 @@ package enum PeopleEndpoints {
 
     private static let question = ObjectShape(
         "PersonSearch",
-        [.required("email", .email, "The email address; alternatively an `identity`.")]
+        [
+            .required(
+                "email", .email,
+                "The email address. The body has either `email` or `identity`.")
+        ]
     ).or(
         whenHas: "identity",
         ObjectShape(
             "PersonSearchByIdentity",
-            [.required("identity", .object(identity), "The identity; alternatively an `email`.")]))
+            [
+                .required(
+                    "identity", .object(identity),
+                    "The identity. The body has either `identity` or `email`.")
+            ]))
 
     private static let search = Endpoint(
         .post, "/v1/people/search", id: "searchPeople", tag: "People",
-        summary: "Finds the users of all tenants who are one person, by address or by identity, "
-            + "including deleted users.",
+        summary:
+            "Finds the users of one person in all tenants, by email address or identity. Deleted "
+            + "users are included.",
         access: .platform(.readUsers), body: .json(question),
         answers: [
             .ok(
@@ -92,8 +101,10 @@ package enum PeopleEndpoints {
 
     private static let act = Endpoint(
         .post, "/v1/people/actions", id: "actOnPeople", tag: "People",
-        summary: "Acts on users of several tenants, one by one. `erase` is for owners who have "
-            + "just signed in, and must be confirmed with `confirm`.",
+        summary:
+            "Performs an action on users of several tenants, one user after the other. Only an "
+            + "owner who has just signed in can `erase`, and must confirm the action with "
+            + "`confirm`.",
         access: .platform(.endSessions),
         query: [
             QueryParameter(
@@ -253,7 +264,7 @@ extension FoundPerson: JSONView {
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
             .readOnly(
                 "found_by", .array(of: .enumeration(of: Way.self)),
-                "What the user was found by."),
+                "How the search found the user."),
         ])
 }
 

@@ -223,9 +223,12 @@ struct PersonResult: Sendable {
             .readOnly("results", .array(of: .object(shape))),
             .readOnly(
                 "certificate", .string(max: 1 << 20), always: false,
-                "For an erasure: a JWS (ES256), signed with a key of `/.well-known/jwks.json`. It "
-                    + "states what was removed in each tenant, and is not stored."),
-            .readOnly("exported_at", .timestamp, always: false, "For an export: when it was made."),
+                "For an erasure: the certificate, a JWS (ES256) that is signed with a key of "
+                    + "`/.well-known/jwks.json`. The certificate states what was removed in each "
+                    + "tenant. It is not stored."),
+            .readOnly(
+                "exported_at", .timestamp, always: false,
+                "For an export: when the export was made."),
             .readOnly(
                 "people", .array(of: .any), always: false,
                 "For an export: the rows of each user, by table."),

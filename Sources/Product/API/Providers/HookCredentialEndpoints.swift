@@ -71,11 +71,12 @@ extension HookCredentialRow: JSONView {
             .readOnly("created_by", .object(APIKeyRow.makerShape)),
             .readOnly(
                 "expires_at", .timestamp, nullable: true,
-                "When the credential expires: together with the key that created it; `null` if a "
-                    + "person created it."),
+                "When the credential expires, together with the API key that created it; `null` if "
+                    + "a person created the credential."),
             .readOnly(
                 "allowed_ips", .array(of: .string()),
-                "The addresses it may be used from: those of the key that created it."),
+                "The IP addresses that the credential may be used from. They are those of the API "
+                    + "key that created it."),
             .readOnly("created_at", .timestamp),
         ])
 

@@ -11,8 +11,9 @@ package enum ProviderEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/providers", id: "listProviders", tag: "Providers",
-        summary: "Lists the providers of the credential's owner, newest first. A credential of the "
-            + "platform sees all providers.",
+        summary:
+            "Lists providers, newest first. A tenant's credential gets the tenant's own providers; "
+            + "a credential of the platform gets all.",
         access: .right(.readProviders),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
             QueryParameter(
@@ -218,35 +219,40 @@ extension ProviderRow: JSONView {
             FieldShape(
                 "email_trust", trust, nullable: true,
                 "How far this provider's email addresses are trusted; `null` for the default of "
-                    + "the kind."),
+                    + "the provider's kind."),
             .optional(
                 "domains", .array(of: domain, max: 100),
-                "The domains for which `authoritative` applies."),
+                "The email domains for which the provider is authoritative, if `email_trust` is "
+                    + "`authoritative`."),
             .optional(
                 "endpoints", .map(of: .string(min: 1, max: 2048)),
-                "Endpoint URLs that discovery does not find, or that replace what it finds. The names are "
+                "URLs of endpoints that the provider's discovery document lacks, or that replace "
+                    + "the URLs in the document. The names are "
                     + RelyingParty.Endpoint.allCases.map { "`\($0.rawValue)`" }
                     .joined(separator: ", ")
-                    + ". Those of a GitHub Enterprise Server are derived from its issuer, and its "
-                    + "`token_check_endpoint` from `userinfo_endpoint`."),
+                    + ". The URLs of a GitHub Enterprise Server are derived from its issuer, and "
+                    + "its `token_check_endpoint` is derived from `userinfo_endpoint`."),
             .optional(
                 "authorized_parties",
                 .array(of: .string(min: 1, max: 255, rule: .foreignID), max: 50),
-                "Other clients of the provider (`azp`) that may bring id tokens issued for "
-                    + "`client_id`. The provider's own clients and Google's need not be listed."),
+                "Further client ids that an id token for this server may contain as `azp`. The ids "
+                    + "in `client_id` and `client_tenants`, and all clients of Google, are allowed "
+                    + "without an entry."),
             .optional("upstreams", .array(of: .object(upstream), max: 50)),
             .optional(
                 "strict_upstreams", .bool,
-                "Whether upstreams that are not listed are refused."),
+                "Whether a sign-in from an upstream provider that `upstreams` does not list is "
+                    + "refused."),
             .optional(
                 "client_tenants", .map(of: .string(min: 1, max: 63)),
-                "The tenant of each client, by client id."),
+                "For each client id at the provider, the tenant to which the client belongs."),
             .optional("admin_create", .enumeration(["deny", "allow"])),
             .optional("lambda_open", .enumeration(["off", "loopback"])),
             .readOnly(
                 "confirmed", .bool,
-                "Whether the pool is confirmed. A pool that a tenant registered is valid for the "
-                    + "tenant's own credentials only, until the platform's operators edit it."),
+                "Whether the pool is confirmed. Until an operator of the platform edits a pool "
+                    + "that a tenant registered, the pool is not confirmed and is valid only for "
+                    + "the tenant's own credentials."),
             .readOnly("secret_set", .bool, "Whether a secret is stored."),
             .readOnly(
                 "unreachable_since", .timestamp, always: false,
@@ -265,7 +271,7 @@ extension ProviderRow: JSONView {
         secret + [
             .nullable(
                 "tenant", .string(min: 1, max: 63),
-                "The owner, by id or slug; the platform if absent.")
+                "The tenant that owns the provider, by id or slug; the platform if absent.")
         ]
     ).creating("ProviderCreation", required: ["kind", "name"])
 

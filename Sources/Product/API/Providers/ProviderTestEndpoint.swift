@@ -21,7 +21,7 @@ package enum ProviderTestEndpoint {
         [
             .readOnly(
                 "ok", .bool,
-                "Whether people can sign in there, as far as this can be checked."),
+                "Whether people can sign in at the provider, as far as this server can check."),
             .readOnly("findings", .array(of: .object(finding), max: 10)),
         ])
 

@@ -31,7 +31,9 @@ package enum CognitoEndpoints {
     private static let postConfirmation = Endpoint(
         .post, "/v1/hooks/post-confirmation/cognito", id: "postConfirmationCognito",
         tag: "Provisioning",
-        summary: "Completes the reservation of a native sign-up. Always returns the event.",
+        summary:
+            "Completes a sign-up with a password of the Cognito pool, for which the pre-signup "
+            + "event made a reservation. Always returns the event.",
         access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18

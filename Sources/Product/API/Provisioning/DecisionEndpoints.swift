@@ -21,15 +21,19 @@ package enum DecisionEndpoints {
     private static let filters = [
         QueryParameter(
             "outcome", .array(of: .enumeration(of: Outcome.self), max: 6),
-            "One outcome, or several separated by commas."),
+            "Only decisions with one of these outcomes, separated by commas."),
         QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
         QueryParameter("reason", .enumeration(of: Reason.self), "Only decisions with this reason."),
-        QueryParameter("email", .email, "The whole address."),
         QueryParameter(
-            "reference", .string(min: 1, max: 12), "The reference that the person was shown."),
+            "email", .email,
+            "Only decisions about this email address, which must be complete."),
+        QueryParameter(
+            "reference", .string(min: 1, max: 12),
+            "Only the decision with this reference, which the person was shown."),
         QueryParameter(
             "q", .string(min: 1, max: 320),
-            "Parts of an address, in any order, or a reference."),
+            "Only decisions whose email address contains each of these words, in any order, or "
+                + "whose reference is this text."),
         QueryParameter("user_id", .uuid, "Only decisions about this user."),
     ]
 
@@ -82,8 +86,8 @@ package enum DecisionEndpoints {
             query: [
                 QueryParameter(
                     "would_admit", .bool,
-                    "Whether to include, for a refusal, the single changes with which the rules "
-                        + "would admit the person now.")
+                    "Whether a decision that refused a person includes `would_admit`. This lists "
+                        + "changes, any one of which would now let the person in.")
             ],
             answers: [.ok(DecisionRow.shape)], problems: [.rateLimited]
         ) { call in
@@ -110,8 +114,8 @@ extension QueryParameter {
     /// The parameter `tenant` of a list over all tenants.
     static let ofTenant = QueryParameter(
         "tenant", .string(min: 1, max: 63),
-        "Only decisions or events of this tenant, by id or slug. A tenant's credential sees its "
-            + "own only.")
+        "Only items of this tenant, by id or slug. A tenant's credential can name only its own "
+            + "tenant.")
 }
 
 extension Call {
@@ -172,8 +176,9 @@ extension DecisionRow: JSONView {
                 "The reason for the outcome, if there is one."),
             .readOnly(
                 "reference", .string(), nullable: true,
-                "The reference that the person was shown. For a decision without a tenant, a "
-                    + "tenant reads only its own part; members that it may not read are `null`."),
+                "The reference that the person was shown. A tenant reads only its own part of a "
+                    + "decision that belongs to no tenant; the members that the tenant may not "
+                    + "read are `null`."),
             .readOnly("email", .string(), nullable: true),
             .readOnly("provider", .string(), nullable: true),
             .readOnly(
@@ -184,7 +189,7 @@ extension DecisionRow: JSONView {
             .readOnly("tenant_id", .uuid, nullable: true),
             .readOnly(
                 "tenant_name", .string(), always: false,
-                "The name of the tenant; absent without a tenant."),
+                "The name of the tenant; absent if the decision belongs to no tenant."),
             .readOnly("user_id", .uuid, nullable: true),
             .readOnly("invite_id", .uuid, nullable: true),
             .readOnly("policy_version", .integer(1...1_000_000_000), nullable: true),

@@ -64,14 +64,15 @@ enum LambdaEndpoint {
     static let invoke = Endpoint(
         .post, "\(LambdaCaller.prefix){name}/invocations", id: "invokeFunction",
         tag: "Provisioning",
-        summary: "Handles both triggers in the form of the Lambda Invoke API; `name` is pre-signup "
-            + "or post-confirmation. X-Amz-Invocation-Type: RequestResponse, Event (202) or DryRun "
-            + "(204).",
+        summary:
+            "Handles the triggers of a Cognito pool in the form of the Lambda Invoke API. `name` "
+            + "is `pre-signup` or `post-confirmation`. The header field X-Amz-Invocation-Type "
+            + "is RequestResponse, Event (the response is 202) or DryRun (204).",
         access: .right(.signUpHook),
         query: [
             QueryParameter(
                 "Qualifier", .string(min: 1, max: 128),
-                "A version or an alias of the function. It makes no difference.")
+                "A version or an alias of the function, which is ignored.")
         ],
         body: .raw(["*/*"]),
         answers: [

@@ -14,9 +14,11 @@ package enum ResolveEndpoint {
     private static let resolve = Endpoint(
         .post, "/v1/tenants/{tenant}/provisioning/decisions/{id}/resolve", id: "resolveDecision",
         tag: "Provisioning",
-        summary: "Resolves a sign-in that was refused because the address of the existing account "
-            + "was never verified: gives the account to this person, or gives the account another "
-            + "address. Returns the decision, with the user as it is now.",
+        summary:
+            "Resolves a sign-in that was refused because an existing account has the same address, "
+            + "which was never verified. Either the person gets the existing account, or the "
+            + "existing account gets another address. Returns the decision and the user's "
+            + "current state.",
         access: .right(.linkIdentities),
         body: .json(
             ObjectShape(
@@ -24,8 +26,8 @@ package enum ResolveEndpoint {
                 [
                     .required(
                         "action", .enumeration(actions),
-                        "`open_another` gives the existing account another address; `give_account` "
-                            + "gives it to this person."
+                        "`open_another` gives the existing account another address. `give_account` "
+                            + "gives the existing account to the person whose sign-in was refused."
                     ),
                     .nullable(
                         "email", .email,
@@ -122,7 +124,7 @@ enum AttemptShape {
                 "client_id", .string(min: 1, max: 255), "The client that the person signs in to."),
             .nullable(
                 "event_id", .string(min: 1, max: 255),
-                "The id of the event. Calls with the same id are the same attempt."),
+                "The id of the event. Calls with the same id count as the same attempt."),
             .nullable("ip", .string(max: 64)),
             .nullable("user_agent", .string(max: 1024)),
             .nullable("claims", .map(of: .any)),
@@ -200,12 +202,13 @@ extension ProvisioningResult {
             .readOnly("outcome", .enumeration(of: Outcome.self)),
             .readOnly(
                 "reason", .enumeration(of: Reason.self), nullable: true,
-                "Why the person was refused. `no_tenant`: no tenant knows the address by a valid "
-                    + "invite, a waiting user or a verified domain that applies, not even the one "
-                    + "of `tenant`. `email_unverified`: nothing that is trusted verifies the "
-                    + "address; with a verified domain, a provider's `email_verified` is trusted "
-                    + "only if the provider is authoritative for that domain. `would_admit` of "
-                    + "`evaluate` and of the decision lists what would admit the person."),
+                "Why the person was refused. `no_tenant`: no tenant, not even the requested "
+                    + "tenant, has a valid invite, a waiting user or an applicable verified domain "
+                    + "for the address. `email_unverified`: no trusted source has verified the "
+                    + "address. If a tenant has verified the domain of the address, a provider's "
+                    + "`email_verified` is trusted only if the provider is authoritative for the "
+                    + "domain. `would_admit` in the decision, and in the answer of `evaluate`, "
+                    + "lists what would let the person in."),
             .readOnly("user", .any, nullable: true),
             .readOnly("tenant", .object(TenantRow.shape), nullable: true),
             .readOnly("identity_id", .uuid, nullable: true),
@@ -218,7 +221,7 @@ extension ProvisioningResult {
                 "The reference that is shown to the person."),
             .readOnly(
                 "choices", .array(of: .any), always: false,
-                "The tenants to choose from, if the tenant is not clear."),
+                "The tenants that the person can choose from, if more than one is possible."),
             .readOnly("trace", .array(of: .any), always: false, "The rules that were applied."),
             .readOnly(
                 "policy_version", .integer(1...1_000_000_000), nullable: true, always: false,
@@ -253,12 +256,13 @@ extension NearestYes {
                     [
                         .readOnly(
                             "change", .enumeration(of: Change.self),
-                            "The change."),
+                            "The kind of change."),
                         .readOnly("detail", .string()),
                         .readOnly("tenant_id", .uuid, nullable: true),
                     ]))),
         always: false,
-        "For a refusal: single changes with which the same rules would admit the person.")
+        "For a refusal: changes that would let the person in by the same rules. Any one of them is "
+            + "enough.")
 }
 
 extension Call {

@@ -12,8 +12,9 @@ package enum TokenSignInEndpoint {
 
     private static let signIn = Endpoint(
         .post, "/v1/provisioning/sign-in", id: "provisionSignIn", tag: "Provisioning",
-        summary: "Decides which tenant the person of a provider's id token belongs to. The token "
-            + "is sent as `Authorization: Bearer` and verified with the provider's keys.",
+        summary:
+            "Decides which tenant a person belongs to, by a provider's id token. The token is sent "
+            + "as `Authorization: Bearer` and verified with the provider's keys.",
         access: .open,
         body: .json(
             ObjectShape(
@@ -27,8 +28,9 @@ package enum TokenSignInEndpoint {
                     .nullable("link_grant", .string(min: 1, max: 512)),
                     .nullable(
                         "decline", .bool,
-                        "Whether to decline what `tenant` offers. Its invite is revoked, and the "
-                            + "answer is `existing`, or `deferred` with the remaining choices."),
+                        "Whether the person declines what `tenant` offers. The tenant's invite is "
+                            + "then revoked, and the outcome is `existing`, or `deferred` with the "
+                            + "remaining choices."),
                 ])),
         answers: [.ok(ProvisioningResult.shape)], problems: [.unauthorized, .unavailable],
         maxBody: 1 << 14

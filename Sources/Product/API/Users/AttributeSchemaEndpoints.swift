@@ -13,8 +13,8 @@ package enum AttributeSchemaEndpoints {
     private static let get = Endpoint(
         .get, path, id: "getAttributeSchema", tag: "Users",
         summary:
-            "Returns the schema of the users' attributes, without rules if none was set, and the "
-            + "users whose attributes violate it.",
+            "Returns the schema of the users' attributes, and the users whose attributes violate "
+            + "the schema. If no schema was set, it has no rules.",
         access: .right(.readPolicy), answers: [.ok(AttributeSchemaRow.shape)]
     ) { call in
         try await answer(call, try await call.scope.attributeSchema())
@@ -23,8 +23,9 @@ package enum AttributeSchemaEndpoints {
     private static let put = Endpoint(
         .put, path, id: "putAttributeSchema", tag: "Users",
         summary:
-            "Replaces the schema. It applies to later writes; stored attributes stay. The response "
-            + "counts the users whose attributes violate the schema.",
+            "Replaces the schema of the users' attributes. The new schema applies to later writes; "
+            + "stored attributes stay as they are. The response counts the users whose "
+            + "attributes violate the schema.",
         access: .right(.writePolicy), body: .json(AttributeSchemaRow.shape),
         answers: [.ok(AttributeSchemaRow.shape)], ifMatch: .required
     ) { call in
@@ -39,7 +40,7 @@ package enum AttributeSchemaEndpoints {
 
     private static let delete = Endpoint(
         .delete, path, id: "deleteAttributeSchema", tag: "Users",
-        summary: "Removes all rules. The attributes stay.",
+        summary: "Removes all rules of the schema. The users' attributes stay.",
         access: .right(.writePolicy), answers: [.noContent], ifMatch: .honoured
     ) { call in
         _ = try await change(call, to: AttributeSchema())
@@ -105,7 +106,8 @@ extension AttributeSchemaRow {
         [
             FieldShape(
                 "attributes", .map(of: .object(rule)), required: true,
-                "The rules, by attribute name; at most 64, of which at most 5 indexed.",
+                "The rules, by attribute name. There can be at most 64 rules, at most 5 of them "
+                    + "with `indexed`.",
                 example: .object([
                     .init(
                         "plan",
@@ -129,9 +131,11 @@ extension AttributeSchemaRow {
         [
             .readOnly(
                 "count", .integer(0...AttributeViolations.readLimit),
-                "The number of these users."),
-            .readOnly("exact", .bool, "False if only some of the users were examined."),
-            .readOnly("users", .array(of: .uuid), "The ids of the first 20."),
+                "The number of users whose attributes violate the rules."),
+            .readOnly("exact", .bool, "Whether all users were examined."),
+            .readOnly(
+                "users", .array(of: .uuid),
+                "The ids of the first 20 users whose attributes violate the rules."),
         ])
 
     private static let rule = ObjectShape(
@@ -139,7 +143,7 @@ extension AttributeSchemaRow {
         [
             .optional(
                 "for", .enumeration(of: AttributeRule.Audience.self),
-                "Which attributes the rule is for; `public` if absent."),
+                "Whether the rule is for public or for private attributes; `public` if absent."),
             .optional(
                 "type", .enumeration(of: AttributeRule.Kind.self),
                 "The required type; any type if absent."),
@@ -164,7 +168,7 @@ extension AttributeSchemaRow {
                     + "an object, and has at most 255 bytes."),
             .optional(
                 "in_token", .bool,
-                "Whether access tokens contain the attribute, at most 1,024 bytes for all "
-                    + "together; public attributes only."),
+                "Whether access tokens contain the attribute, which must be public. All such "
+                    + "attributes together have at most 1,024 bytes in a token."),
         ])
 }

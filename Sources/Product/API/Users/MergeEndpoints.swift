@@ -35,11 +35,14 @@ enum MergeEndpoints {
     private static let creation = ObjectShape(
         "MergeCreation",
         [
-            .required("winner", .uuid, "The user who stays, with role, name and password."),
+            .required(
+                "winner", .uuid,
+                "The id of the user who remains, and who keeps the role, the name and the "
+                    + "password."),
             FieldShape(
                 "loser", .uuid, required: true,
-                "The user who is merged into the winner. Sign-ins and keys move, and the user is "
-                    + "hidden.",
+                "The id of the user who is merged into the winner. The loser's sign-ins and keys "
+                    + "move to the winner, and the loser is hidden.",
                 example: .string("9c1d0e6f-4b7a-4e2d-8f3a-5b6c7d8e9f0a")),
         ])
 
@@ -82,9 +85,10 @@ enum MergeEndpoints {
     private static let undo = Endpoint(
         .post, path + "/{id}/undo", id: "undoMerge", tag: "Users",
         summary:
-            "Undoes a merge and restores both users. Undo a user's latest merge first. Access that "
-            + "was given to the winner since the merge is in `ended`; a sign-in or an address "
-            + "added since is an `undo_conflict`.",
+            "Undoes a merge and restores both users. A user's latest merge must be undone first. "
+            + "Access that the winner was given since the merge ends, and `ended` lists it. If "
+            + "the winner got another sign-in or address since the merge, the response is 409 "
+            + "with `undo_conflict`.",
         access: .right(.linkIdentities), answers: [.ok(MergeRow.shape)],
         problems: [.undoConflict, .conflict], idempotent: true, exists: exists
     ) { call in
@@ -151,26 +155,33 @@ extension MergeRow: JSONView {
         [
             .readOnly(
                 "keys", .array(of: .uuid),
-                "Keys that were revoked: made or rotated since the merge, by anyone, or made with "
-                    + "such a key."),
+                "The ids of the keys that were revoked: those that anyone created or rotated since "
+                    + "the merge, and those that were created with such a key."),
             .readOnly("sessions", count, "The number of the winner's sessions that ended."),
-            .readOnly("link_grants", count, "The number of link grants that ended."),
-            .readOnly("password_links", count, "The number of links to set a password that ended."),
+            .readOnly("link_grants", count, "The number of the winner's link grants that ended."),
+            .readOnly(
+                "password_links", count,
+                "The number of links for the winner to set a password that ended."),
             .readOnly(
                 "email_change", .bool,
-                "Whether a change of address that waited for its proof ended."),
+                "Whether a change of the winner's address was cancelled before it was confirmed."),
             .readOnly(
                 "password", .bool,
-                "Whether the winner's password, set since the merge, was removed. A reset sets "
-                    + "another."),
-            .readOnly("pin", .bool, "Whether the winner's PIN, set since the merge, was removed."),
+                "Whether the winner's password was removed, because it was set since the merge. "
+                    + "The user can set another by a password reset."),
+            .readOnly(
+                "pin", .bool,
+                "Whether the winner's PIN was removed, because it was set since the merge."),
         ])
 
     static let shape = ObjectShape(
         "Merge",
         [
-            .readOnly("id", .uuid), .readOnly("winner", .uuid, "The user who stays."),
-            .readOnly("loser", .uuid, "The user who was merged; this id is read as the winner's."),
+            .readOnly("id", .uuid), .readOnly("winner", .uuid, "The id of the user who remains."),
+            .readOnly(
+                "loser", .uuid,
+                "The id of the user who was merged into the winner. A request with this id reads "
+                    + "the winner."),
             .readOnly("status", .enumeration(of: MergeRow.Status.self)),
             .readOnly(
                 "moved",
@@ -179,18 +190,20 @@ extension MergeRow: JSONView {
                         .readOnly("identities", count, "The number of identities."),
                         .readOnly("keys", count, "The number of API keys."),
                         .readOnly("invites", count, "The number of accepted invites."),
-                        .readOnly("addresses", count, "The loser's address and former addresses."),
-                    ])), "What the winner has from the loser."),
+                        .readOnly(
+                            "addresses", count,
+                            "The number of the loser's addresses, including former addresses."),
+                    ])), "The numbers of objects that moved from the loser to the winner."),
             .readOnly(
                 "left_identities", count,
-                "The number of sign-ins that did not move: a password, and those that were never "
-                    + "verified."),
+                "The number of the loser's sign-ins that did not move: the password, and sign-ins "
+                    + "that were never verified."),
             .readOnly(
                 "refused_scopes",
                 .array(
                     of: .object(
                         ObjectShape([
-                            .readOnly("key_id", .uuid, "The key that moved."),
+                            .readOnly("key_id", .uuid, "The id of the key that moved."),
                             .readOnly(
                                 "scopes", .array(of: .string()),
                                 "The scopes that the key lost."),
@@ -198,8 +211,8 @@ extension MergeRow: JSONView {
                 "Scopes that keys lost when they moved, because the winner has another role."),
             .readOnly(
                 "ended", .object(endedShape), nullable: true,
-                "Access given to the winner since the merge that the undo ended; `null` before an "
-                    + "undo."),
+                "The access that the winner was given since the merge, and that the undo ended; "
+                    + "`null` before an undo."),
             .readOnly("undo_until", .timestamp, "Until when the merge can be undone."),
             .readOnly("created_at", .timestamp),
             .readOnly(
@@ -271,12 +284,13 @@ enum DuplicateEndpoint {
                                 "What both users have in common."),
                             .readOnly(
                                 "value", .string(),
-                                "The address, the subject or the external id that they share."),
+                                "The address, the subject or the external id that both users "
+                                    + "share."),
                             .readOnly(
                                 "certainty", .enumeration(["likely", "maybe"]),
-                                "How certain it is. `maybe`: two different people may well share "
-                                    + "this."),
-                        ]))), "Why they may be one person."),
+                                "How certain it is that both users are one person. `maybe`: two "
+                                    + "different people may well share the value."),
+                        ]))), "Why the two users may be one person."),
         ])
 }
 

@@ -47,8 +47,10 @@ enum UserAccountEndpoints {
 
     private static let changeEmail = Endpoint(
         .post, emailPath, id: "askForEmailChange", tag: "Users",
-        summary: "Mails a link to the new address. It becomes the user's address when it is "
-            + "confirmed within 30 minutes. An earlier change that still waits is cancelled.",
+        summary:
+            "Mails a link to a new address of the user. If the new address is confirmed within 30 "
+            + "minutes, it becomes the user's address. An earlier change that is not confirmed "
+            + "yet is cancelled.",
         access: .right(.editUsers),
         body: .json(ObjectShape("EmailChangeRequest", [.required("email", .email)])),
         answers: [
@@ -105,8 +107,9 @@ enum UserAccountEndpoints {
 
     private static let confirmEmail = Endpoint(
         .post, "/v1/email-changes/confirm", id: "confirmEmailChange", tag: "Users",
-        summary: "Confirms a new address with the token that was mailed to it. A mail informs the "
-            + "old address.",
+        summary:
+            "Confirms a new address with the token that was mailed to this address. A mail to the "
+            + "old address reports the change.",
         access: .open,
         body: .json(
             ObjectShape("EmailConfirmation", [.required("token", .string(min: 1, max: 128))])),
@@ -150,11 +153,13 @@ enum UserStatusEndpoints {
     ) { change, row in try await change.suspendUser(row) }
 
     private static let resume = verb(
-        "resume", "Ends a suspension.", .resumeUsers, givesControl: true
+        "resume", "Ends the suspension of a user.", .resumeUsers, givesControl: true
     ) { change, row in try await change.resumeUser(row) }
 
     private static let restore = verb(
-        "restore", "Restores a deleted user. After 30 days this is a `conflict`.", .restoreUsers,
+        "restore",
+        "Restores a deleted user, within 30 days. After that, the response is 409 with "
+            + "`conflict`.", .restoreUsers,
         givesControl: true
     ) { change, row in try await change.restoreUser(row) }
 
@@ -313,11 +318,13 @@ enum UserIdentityEndpoints {
             .readOnly("token", .string(), "The token. It is shown only once."),
             .readOnly(
                 "url", .string(max: 2048),
-                "The page where the person signs in with the token, to hand over."),
+                "The link to hand over to the person. It contains the token and opens the page "
+                    + "where the person signs in."),
             .readOnly(
                 "challenge", .string(min: 8, max: 8),
-                "Thinkwork's app asks for these digits besides the token. The page at `url` shows "
-                    + "them to the person, with the account that they lead to."),
+                "Eight digits that Thinkwork's app asks for in addition to the token. The page at "
+                    + "`url` shows the person these digits, and the account to which the sign-in "
+                    + "is added."),
             .readOnly("expires_at", .timestamp), ExpiryReason.field,
         ])
 

@@ -17,8 +17,8 @@ package enum UserEndpoints {
     private static let list = Endpoint(
         .get, path, id: "listUsers", tag: "Users",
         summary:
-            "Lists the users of the tenant, newest first. Deleted users are found by "
-            + "`status=deleted` or by `ids`.",
+            "Lists the users of the tenant, newest first. The list contains deleted users only "
+            + "with `status=deleted` or `ids`.",
         access: .own(.readUsers),
         query: QueryParameter.list(sorts: [
             "-created_at", "created_at", "email", "-email", "-last_sign_in_at", "last_sign_in_at",
@@ -76,8 +76,8 @@ package enum UserEndpoints {
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
         summary:
-            "Changes the name, role, external id, `keep` or the attributes, which are merged. "
-            + "Members and managers may change their own name.",
+            "Changes a user's name, role, external id, `keep` or attributes. Attributes are "
+            + "merged. Members and managers may change their own name.",
         access: .own(.renameUser),
         body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
         ifMatch: .honoured, exists: mayBeEdited
@@ -231,7 +231,7 @@ extension UserFilter {
         QueryParameter("never_signed_in", .bool, "Only users who have never signed in."),
         QueryParameter(
             "awaiting_approval", .bool,
-            "Only people who asked to join and wait for approval."),
+            "Only users who asked to join and wait for approval."),
     ]
 
     init(_ filter: ListFilter, _ call: Call) async throws {

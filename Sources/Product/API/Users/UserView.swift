@@ -68,14 +68,15 @@ extension UserRow: JSONView {
             FieldShape(
                 "external_id", .externalID, nullable: true,
                 "The user's id in your own system, compared byte by byte. No two users may have "
-                    + "the same.",
+                    + "the same id.",
                 example: .string("crm-4711")),
             .optional(
                 "keep", .bool,
                 "Whether the policy's `inactivity` rules ignore this user; false if absent."),
             .readOnly(
                 "merged_ids", .array(of: .uuid),
-                "The ids of users who were merged into this one. Each is read as this user's id."),
+                "The ids of users who were merged into this user. A request with one of these ids "
+                    + "reads this user."),
             .publicAttributes, .privateAttributes,
             .readOnly("identities", .array(of: .object(IdentityRow.shape))),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
@@ -140,8 +141,8 @@ extension IdentityRow: JSONView {
                 "The kind of the provider."),
             FieldShape(
                 "issuer", .string(min: 1, max: 512, rule: .foreignID),
-                "The issuer. For a Cognito pool its id, or `<pool>/<upstream>` for people of an "
-                    + "upstream provider.",
+                "The issuer. For a Cognito pool, it is the pool's id or, for people of an upstream "
+                    + "provider, `<pool>/<upstream>`.",
                 example: .string("https://accounts.google.com")),
             FieldShape(
                 "subject", .string(min: 1, max: 255, rule: .foreignID),
@@ -153,8 +154,8 @@ extension IdentityRow: JSONView {
                 "Whether the provider is trusted to verify the address."),
             .readOnly(
                 "alias_count", .integer(0...Int.max),
-                "The number of the pool's `sub` values that are bound to it; at most one for a "
-                    + "native user."),
+                "The number of the pool's `sub` values that are bound to the identity; at most one "
+                    + "for a native user of the pool."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
             .readOnly(
