@@ -34,15 +34,20 @@ package struct Contract: Sendable {
         let common: [FieldShape] = [
             .nullable(
                 "provider", .string(min: 1, max: 64),
-                "The id of the provider that people sign in at; the only fitting one when absent."),
+                "The id of the provider at which people sign in. If absent, it is the only "
+                    + "provider that fits."),
             .nullable(
                 "client_id", .string(min: 1, max: 255),
-                "The client that this app is at its provider; the provider's own when absent."),
+                "The OAuth client id of this app at its provider; the provider's `client_id` if "
+                    + "absent."),
             .nullable(
                 "secret", .string(min: 1, max: 4096),
-                "Of that client, where it has one. Taken, never shown; left out it is kept as long "
-                    + "as client and provider stay the same."),
-            .optional("token_seconds", .integer(60...31_536_000), "How long a session lasts."),
+                "The secret of `client_id`, if it has one. The secret is never returned. If "
+                    + "absent, the stored secret stays as long as `client_id` and the provider "
+                    + "stay the same."),
+            .optional(
+                "token_seconds", .integer(60...31_536_000),
+                "How long a session of the app lasts, in seconds."),
         ]
         return ClientDescription(
             name: name,

@@ -117,7 +117,8 @@ package struct Mounts: Sendable {
 package enum KeySetEndpoint {
     package static let endpoint = Endpoint(
         .get, "/.well-known/jwks.json", id: "getKeySet", tag: "Keys",
-        summary: "The public keys of access tokens.", access: .open,
+        summary: "Returns the public keys with which the signatures of access tokens are verified.",
+        access: .open,
         answers: [Answer(200, .other(["application/jwk-set+json"]))]
     ) { call in
         var answer = Response(

@@ -14,11 +14,13 @@ enum DeepRecall {
         settings: [
             .optional(
                 "replication_audience", .string(min: 1, max: 255),
-                "Whom the replication token is for; `electric` when absent."),
+                "The audience of the replication token; `electric` if absent."),
             .optional(
                 "replication_url", .string(min: 1, max: 2048),
-                "Where the service is that replicates the person's data."),
-            .optional("replication_source", .string(min: 1, max: 255), "Its source's id."),
+                "The URL of the service that replicates the person's data."),
+            .optional(
+                "replication_source", .string(min: 1, max: 255),
+                "The id of the source at the replication service."),
         ],
         routes: DeepRecallExchange.routes + DeepRecallDevice.routes + DeepRecallAccount.routes
             + DeepRecallLinks.routes,

@@ -12,7 +12,9 @@ enum Joining {
 
     static let withInvite = Endpoint(
         .post, "/v1/invites/sign-in", id: "signInWithInvite", tag: "Invites",
-        summary: "Begins a sign-in at a provider with the invite. It must end in the same browser.",
+        summary:
+            "Begins a sign-in at a provider with an invite. The sign-in must end in the same "
+            + "browser.",
         access: .open,
         body: .json(
             ObjectShape(
@@ -33,7 +35,8 @@ enum Joining {
 
     static let withJoinLink = Endpoint(
         .post, "/v1/join-links/sign-in", id: "signInWithJoinLink", tag: "Invites",
-        summary: "Begins a sign-in at a provider with the join link. It must end in the same "
+        summary:
+            "Begins a sign-in at a provider with a join link. The sign-in must end in the same "
             + "browser.",
         access: .open,
         body: .json(

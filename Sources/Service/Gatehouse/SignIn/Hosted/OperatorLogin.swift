@@ -28,8 +28,9 @@ enum OperatorLogin {
 
     private static let stepUp = Endpoint(
         .get, "/v1/session/step-up/provider", id: "beginProviderStepUp", tag: "Session",
-        summary: "Redirects a browser to the provider for a step-up of the calling session. The "
-            + "provider asks its user to sign in again.",
+        summary:
+            "Redirects a browser to the provider for a step-up of the calling session. The "
+            + "provider asks the operator to sign in again.",
         access: .console, answers: [redirect],
         problems: [.conflict, .unavailable]
     ) { call in

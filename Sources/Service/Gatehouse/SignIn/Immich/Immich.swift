@@ -21,12 +21,19 @@ enum Immich {
         ],
         settings: [
             .optional(
-                "compat", .enumeration(["v2", "v3"]), "The generation of the apps; v3 when absent."),
+                "compat", .enumeration(["v2", "v3"]),
+                "The generation of the Immich apps; `v3` if absent."),
             .optional(
                 "admin_sign_up", .bool,
-                "Whether the first person may make themself an admin; it switches itself off."),
-            .optional("single_label_email", .bool, "Whether `admin@local` is an address."),
-            .optional("password_login", .bool, "Whether passwords let in; true when absent."),
+                "Whether the first person may sign up as an admin. After that, the setting is "
+                    + "switched off."),
+            .optional(
+                "single_label_email", .bool,
+                "Whether addresses such as `admin@local`, without a dot in the domain, are "
+                    + "accepted."),
+            .optional(
+                "password_login", .bool,
+                "Whether people can sign in with a password; true if absent."),
             .optional(
                 "version",
                 .object(
@@ -36,9 +43,12 @@ enum Immich {
             .nullable(
                 "mobile_redirect_override",
                 .string(min: 1, max: 2048, rule: ImmichOAuth.overrideRule),
-                "Sent to the provider in place of the app's own scheme, where it takes https only; "
-                    + "this server's `/api/oauth/mobile-redirect` leads from there to the app."),
-            .optional("button_text", .string(min: 1, max: 64), "On the button of the provider."),
+                "The redirect URI that the provider gets in place of the app's own scheme, for a "
+                    + "provider that accepts only https. This server's "
+                    + "`/api/oauth/mobile-redirect` redirects from there to the app."),
+            .optional(
+                "button_text", .string(min: 1, max: 64),
+                "The text on the button for the sign-in at the provider."),
         ],
         leastPassword: { $0.isCompatible("v2") ? TenantPolicy.passwordFloor : nil },
         routes: ImmichServer.routes + ImmichSignIn.routes + ImmichOAuth.routes

@@ -16,10 +16,11 @@ enum Relate {
         settings: [
             .optional(
                 "oidc_scope", .string(min: 1, max: 255),
-                "What the apps ask their provider for; `openid profile email` when absent."),
-            .optional("smtp", service, "The mail server that keys with `smtp` are for."),
-            .optional("pop3", service, "The same for `pop3`."),
-            .optional("imap", service, "The same for `imap`."),
+                "The scope that the apps request from their provider; `openid profile email` if "
+                    + "absent."),
+            .optional("smtp", service, "The mail server for keys with the scope `smtp`."),
+            .optional("pop3", service, "The mail server for keys with the scope `pop3`."),
+            .optional("imap", service, "The mail server for keys with the scope `imap`."),
         ],
         routes: RelateDiscovery.routes + RelateProfile.routes + RelateKeys.routes,
         encode: encode, explain: explain)

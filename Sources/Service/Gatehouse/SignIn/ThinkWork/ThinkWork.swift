@@ -17,7 +17,9 @@ enum ThinkWork {
         ],
         providerKinds: ["cognito"],
         settings: [
-            .optional("password", .bool, "Whether the pool takes passwords; false when absent.")
+            .optional(
+                "password", .bool,
+                "Whether people can sign in at the pool with a password; false if absent.")
         ],
         routes: ThinkWorkOptions.routes + ThinkWorkMe.routes + ThinkWorkSession.routes
             + ThinkWorkInvites.routes

@@ -16,7 +16,7 @@ enum TimeTracker {
         settings: [
             .optional(
                 "app_url", .string(min: 1, max: 2048, rule: webAddress),
-                "Where its web page stands; without it only the app signs in.")
+                "The URL of the app's web page. If absent, people can sign in only in the app.")
         ],
         routes: TimeTrackerSignIn.routes + TimeTrackerWeb.routes + TimeTrackerKeys.routes,
         // The app drops its session on any 401, so only a wrong credential gets that status.
