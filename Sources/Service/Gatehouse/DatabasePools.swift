@@ -96,7 +96,7 @@ struct DatabasePools: Sendable {
     /// workers are set.
     var followingWorkers: (@Sendable () async throws -> Void)? {
         if workers.isEmpty { return nil }
-        // Slow lists do not delay the connections for look-ups.
+        // Asks on the connections for look-ups, because slow list queries never occupy them.
         return { for each in workers { try await each.refresh(from: lookups) } }
     }
 

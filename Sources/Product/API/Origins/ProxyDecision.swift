@@ -94,9 +94,9 @@ package enum ProxyDecision {
             carriesCookie: carriesCookie, profile: profile)
     }
 
-    /// Rewrites a request in the form of Envoy's ext_authz as the equivalent GET request to this
-    /// endpoint; `nil` for any other request. In that form, the method is that of the original
-    /// request, and the original path follows this endpoint's path.
+    /// Turns a request from Envoy's ext_authz into the equivalent GET request to this endpoint;
+    /// returns `nil` for any other request. Envoy sends the original method, and appends the
+    /// original path to this endpoint's path.
     package static func unwrapped(_ request: Request) -> Request? {
         guard request.path.utf8.starts(with: "\(path)/".utf8) else { return nil }
         var request = request

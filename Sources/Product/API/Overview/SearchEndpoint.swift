@@ -88,9 +88,9 @@ enum SearchEndpoint {
         .ok(.object([.init("items", .array(items))]))
     }
 
-    /// The decisions with this reference, which the person was shown, or with this request id. For
-    /// an email address, the refusals of that address. Credentials of the platform also get
-    /// decisions without a tenant.
+    /// Finds decisions by a text: a reference that a person was shown, a request id, or an email
+    /// address. For an email address, only refusals are found. A caller with the platform's
+    /// credentials also gets decisions that have no tenant.
     private static func decisions(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {

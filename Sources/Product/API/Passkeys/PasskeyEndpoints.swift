@@ -212,7 +212,7 @@ extension Change {
 /// The shapes of passkeys in bodies: the JSON that browsers produce (WebAuthn Level 3, section 5.1:
 /// `PublicKeyCredential.toJSON`). Further members are accepted and ignored.
 enum PasskeyInput {
-    /// A base64url text of at most this many bytes.
+    /// A base64url text that encodes at most this many bytes.
     private static func encoded(_ bytes: Int) -> Kind {
         .string(min: 1, max: (bytes * 4 + 2) / 3, rule: base64URL)
     }

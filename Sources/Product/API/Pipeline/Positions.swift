@@ -100,8 +100,9 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// Whether the response may concern an earlier write of the caller whose response was lost.
-    /// This is so for a stored response, and for the refusal of a repeated write.
+    /// Whether this response may be about an earlier write, which the caller repeats because its
+    /// response never arrived. True for a replayed stored response, and for a status with which a
+    /// repeated write may be refused.
     fileprivate func answersEarlierWrite(_ exchange: Exchange) -> Bool {
         guard !exchange.isSafe, exchange.isHandled else { return false }
         return first("idempotent-replayed") != nil || [404, 409, 412].contains(status)

@@ -248,7 +248,7 @@ package struct TenantFacts: Sendable {
     package var deleted: UserFacts?
     /// The verified domain that covers the address.
     package var domain: TenantDomain?
-    /// Whether as many people as allowed already wait for approval.
+    /// Whether the number of people who wait for approval has reached its limit.
     package var isWaitingRoomFull = false
     /// When an operator unlinked the attempt's identity in this tenant, which locks the identity
     /// out; `nil` if the identity is not locked out.

@@ -18,8 +18,8 @@ struct ImportFacts: Sendable {
         case create(ImportCandidate)
         case update(ImportCandidate, UUID)
 
-        /// The id from the file that a new user gets; `nil` if the user gets another id, or is not
-        /// new.
+        /// The id that a new user takes over from the file; `nil` if the user gets another id, or is
+        /// not new.
         var fileID: UUID? {
             if case .create(let candidate) = self { candidate.fileID } else { nil }
         }

@@ -209,8 +209,9 @@ struct SearchedList: Sendable {
     var condition: SQL
     /// Whether nearly all of the tenant's rows meet the condition.
     var isWide = false
-    /// If the filter allows several values of one column, one condition for each value. Each
-    /// condition begins with AND and has an index that is in the list's order.
+    /// One condition for each value, if the filter allows several values of one column; otherwise
+    /// empty. Each condition begins with AND. For each, a database index returns the rows in the
+    /// list's order.
     var ways: [SQL] = []
     /// Returns the whole statement. `page` is the SQL of the page's rows; `counting` is the SQL of
     /// the column `counted`, or empty.

@@ -297,8 +297,8 @@ extension Change {
     }
 }
 
-/// The set-up of a new server: a person with the token that the server logs creates the first
-/// owner.
+/// The set-up of a new server. The server writes a token to its log; whoever has this token can
+/// create the first owner.
 extension Database {
     /// Whether the set-up is open when the server starts.
     package enum OpenSetup: Sendable {

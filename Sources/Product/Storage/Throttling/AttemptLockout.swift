@@ -1,8 +1,9 @@
 import Postgres
 import Text
 
-/// What a counter of failed attempts at a secret is for. The raw value is the number of attempts in
-/// a row that may fail without causing a wait; each further failure causes a wait.
+/// The purpose of a counter of failed attempts at a secret, such as a password. The raw value is
+/// the number of attempts in a row that may fail without causing a wait; each further failure
+/// causes a wait.
 package enum AttemptPolicy: Int, Sendable {
     /// Attempts at a password, a PIN or a second factor of one account. Attempts from each device
     /// that the account knows are counted separately; attempts from all other devices are counted

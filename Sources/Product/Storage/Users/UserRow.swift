@@ -316,11 +316,11 @@ enum StagedPerson {
         hash("sign-in", provider, issuer, subject)
     }
 
-    /// An SQL condition for the rows `t` of imports that have one of these keys. A row whose
-    /// address is not verified has the complements of its keys instead. First looks up each key in
-    /// each import by an index, then reads the rows by their physical place. The planner could not
-    /// choose this itself: its statistics of a new import are out of date, so it would read each
-    /// import once for each of its rows.
+    /// An SQL condition for the import rows `t` that have one of these keys or the bitwise
+    /// complement of one; a row whose address is not verified is stored under the complements. The
+    /// condition finds the rows by an index and then reads them by their physical place. The
+    /// planner would not choose this plan: its statistics do not cover a new import yet, so it
+    /// would scan a whole import once for each row of that import.
     static func rows(_ keys: [Int64], in tenant: UUID) -> SQL {
         """
         t.ctid = ANY (ARRAY(SELECT f.place FROM imports m
