@@ -68,8 +68,8 @@ package struct AWSSignature: Sendable {
         return dates[0].value
     }
 
-    /// Whether the signature is right. The comparison takes constant time. A hash of the payload in
-    /// the request must be the hash of the body.
+    /// Whether the signature is right. If the request states a hash of its payload, that must be
+    /// the hash of the body. The comparison of the signatures takes constant time.
     package func matches(_ request: Signed, secret: [UInt8]) -> Bool {
         guard let date = date(of: request), let canonical = canonical(request) else { return false }
         let scope = [day, region, service, "aws4_request"]

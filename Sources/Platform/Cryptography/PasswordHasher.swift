@@ -20,11 +20,12 @@ package final class PasswordHasher: Sendable {
     /// The result of checking a password against a stored hash.
     package struct Verdict: Sendable, Equatable {
         package var matches: Bool
-        /// Whether the password matches but must be hashed again. That is so if its hash has
-        /// another pepper than new hashes, or weaker parameters.
+        /// Whether the password matches but must be hashed again, because its hash is foreign, has
+        /// another pepper than new hashes, or has weaker parameters.
         package var needsRehash: Bool
-        /// Whether only the first 72 bytes of the password were checked. The new hash must cover
-        /// only these too, because the owner may have typed other bytes after them, or none.
+        /// Whether only the first 72 bytes of the password were checked. The new hash must then
+        /// cover only these bytes too, because the bytes after them may differ from those of the
+        /// original password.
         package var isCut: Bool
 
         package init(matches: Bool, needsRehash: Bool, isCut: Bool = false) {
@@ -111,8 +112,8 @@ package final class PasswordHasher: Sendable {
 
     /// Checks the password of a tenant's user against a hash that may be foreign. If a foreign hash
     /// matches, the verdict asks for a hash of our own kind. If it does not match, a check of our
-    /// own kind runs as well. A wrong password then takes at least as long as one for any other
-    /// user, and about as long as the right password, however cheap the foreign hash is.
+    /// own kind runs as well. So, however cheap the foreign hash is, checking a wrong password
+    /// takes at least as long as for any other user, and about as long as checking the right one.
     package func verify(
         _ password: [UInt8], against text: String, ofUserIn tenant: UUID
     ) async throws(PasswordFault) -> Verdict {
@@ -179,7 +180,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Returns a hash of random bytes that no password matches. Checking it costs as much as
+    /// Returns a hash that no password matches, made of random bytes. Checking it costs as much as
     /// checking a real one.
     private static func dummyHash(cost: Cost) -> String {
         "$argon2id$v=19$m=\(cost.kibibytes),t=\(cost.passes),p=\(cost.lanes)$"
@@ -202,8 +203,8 @@ struct PasswordHash {
     /// Whether the hash covers only the first 72 bytes of a password.
     let isCut: Bool
 
-    /// Reads a stored string; `nil` if it is not an argon2id string with a `keyid` and within the
-    /// bounds.
+    /// Reads a stored string. Returns `nil` unless it is an argon2id string with a `keyid` whose
+    /// cost is within the bounds.
     init?(_ phc: String) {
         let fields = phc.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
         guard fields.count == 6, fields[0].isEmpty, fields[1].elementsEqual("argon2id".utf8),

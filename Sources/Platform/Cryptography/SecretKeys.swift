@@ -78,7 +78,7 @@ package struct DerivedKeys: Sendable {
     let secrets: SecretKeys
     let bytes: [[UInt8]: [UInt8]]
 
-    /// Derives from each of these keys another key, for a narrower purpose or for a single text.
+    /// Derives another key from each of these, for a narrower purpose or for a single text.
     package func derive(salt: [UInt8], _ purpose: String) -> DerivedKeys {
         DerivedKeys(
             secrets: secrets,

@@ -31,8 +31,8 @@ package struct TOTP: Sendable {
         return String(repeating: "0", count: digits - text.utf8.count) + text
     }
 
-    /// Returns the step whose code this is. Returns `nil` if no accepted step has this code, or if
-    /// the step is not after `last`. Takes the same time for every code.
+    /// Returns the accepted step that has this code. Returns `nil` if there is none after the step
+    /// `last`. Takes the same time for every code.
     package func step(of code: String, at seconds: Int64, after last: Int64) -> Int64? {
         let now = Self.step(at: seconds)
         var found: Int64?

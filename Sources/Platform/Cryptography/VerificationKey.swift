@@ -126,8 +126,8 @@ package final class VerificationKey: @unchecked Sendable {
         self.init(owning: made, .eddsa)
     }
 
-    /// Returns the same key for another algorithm of its key type (for example, an RSA key can have
-    /// six). Returns `nil` for an algorithm of another key type.
+    /// Returns the same key for another algorithm of its key type: an RSA key, for example, can be
+    /// used with six algorithms. Returns `nil` for an algorithm of another key type.
     package func checking(_ other: Algorithm) -> VerificationKey? {
         guard other.family == algorithm.family else { return nil }
         guard other != algorithm else { return self }
@@ -135,8 +135,7 @@ package final class VerificationKey: @unchecked Sendable {
         return VerificationKey(owning: key, other)
     }
 
-    /// Whether a signature in the form that JOSE uses is valid. An ECDSA signature is then `r ||
-    /// s`.
+    /// Whether a signature is valid. It must have the form of JOSE; for ECDSA that is `r || s`.
     package func isValid(signature: [UInt8], over message: [UInt8]) -> Bool {
         guard case .elliptic(let curve) = algorithm.family else {
             return isValid(derSignature: signature, over: message)
@@ -145,8 +144,8 @@ package final class VerificationKey: @unchecked Sendable {
             .map { isValid(derSignature: $0, over: message) } ?? false
     }
 
-    /// Whether a signature in the form that X.509 and WebAuthn use is valid. An ECDSA signature is
-    /// then DER; OpenSSL refuses any other spelling of it, and any bytes after it.
+    /// Whether a signature is valid. It must have the form of X.509 and WebAuthn; for ECDSA that is
+    /// DER. OpenSSL refuses any other spelling of the DER, and any bytes after it.
     package func isValid(derSignature form: [UInt8], over message: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
@@ -215,8 +214,8 @@ enum PublicKeyData {
         return key
     }
 
-    /// Returns a pointer to a parameter's name that stays valid. OpenSSL keeps this pointer, and
-    /// the bytes of a Swift String would be freed when the call returns.
+    /// Returns a pointer to the name of a parameter. OpenSSL keeps the pointer, so it must stay
+    /// valid: the bytes of a Swift String would be freed when the call returns.
     private static func keyName(_ name: StaticString) -> UnsafePointer<CChar> {
         UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }

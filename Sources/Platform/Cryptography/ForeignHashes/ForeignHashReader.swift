@@ -10,8 +10,8 @@ enum ForeignHashReader {
     /// The largest `ln` that is read as a logarithm; a larger value is read as N itself.
     private static let mostOfLog = 40
 
-    /// The most bytes of a stored hash's text. No text whose salt and hash are within the bounds is
-    /// longer.
+    /// The longest text of a stored hash, in bytes. If the salt and the hash are within the bounds,
+    /// the text is never longer.
     private static let longest = 512
 
     static func read(_ text: String) throws(Refusal) -> ForeignPasswordHash {

@@ -283,14 +283,14 @@ extension ForeignPasswordHash {
 }
 
 extension ForeignPasswordHash {
-    /// How many bytes of a password bcrypt reads; it ignores the rest.
+    /// The number of bytes that bcrypt reads of a password; it ignores the rest.
     package static let longestOfBcrypt = 72
     /// The most bytes of a password that libcrypt accepts for sha512crypt.
     private static let longestOfSHA512 = 511
 
-    /// Whether this password may be checked against this hash. An empty password may not, nor one
-    /// that is too long for sha512crypt, nor one with a NUL: C functions stop at a NUL, and HMAC
-    /// ignores NULs at the end, so the password could match the hash of another one.
+    /// Whether this password may be checked against this hash. False for an empty password, for one
+    /// that is too long for sha512crypt, and for one with a NUL. C functions stop at a NUL, and
+    /// HMAC ignores NULs at the end, so a password with a NUL could match another password's hash.
     func mayBe(of password: [UInt8]) -> Bool {
         guard !password.isEmpty, !password.contains(0) else { return false }
         switch function {
@@ -420,8 +420,8 @@ extension ForeignPasswordHash {
 /// Computes foreign hashes on threads of their own, one at a time for each tenant. So a tenant with
 /// costly hashes delays neither other tenants nor the computation of our own hashes.
 final class ForeignHashQueue: Sendable {
-    /// How many sign-ins of one tenant may wait for their turn. One IP address may fail fewer times
-    /// than this before it has to wait. So one address can neither fill the queue nor learn from a
+    /// How many sign-ins of one tenant may wait for their turn. An IP address has to wait after
+    /// fewer failed sign-ins than this. So one address can neither fill the queue nor learn from a
     /// refusal which users have a foreign hash.
     static let waitingLimit = 64
 

@@ -42,8 +42,8 @@ package struct Auth0PasswordHash: Sendable {
 
 extension ForeignPasswordHash {
     /// Reads argon2 and pbkdf2 as PHC strings, bcrypt as a crypt string, and scrypt with separate
-    /// parameters. The first three contain their salt. A separate salt would be added to the
-    /// password, which is not supported here.
+    /// parameters. The first three contain their salt. If there is a separate salt as well, it was
+    /// added to the password; such a hash is refused.
     package static func auth0(
         _ custom: Auth0PasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -166,10 +166,11 @@ package struct FirebaseProject: Sendable {
 extension ForeignPasswordHash {
     /// Reads Firebase's `passwordHash` and `salt`, in the standard or the URL alphabet of base64.
     ///
-    /// The hash is the signer key, encrypted with a key that scrypt derives from the password. To
-    /// check a password, only the digest of the signer key is stored: it shows whether decryption
-    /// gave the signer key. The digest of 32 or more random bytes reveals nothing about them. The
-    /// stored text depends on none of our keys, so a rotation of the secret key does not affect it.
+    /// The hash is the signer key, encrypted with a key that scrypt derives from the password. The
+    /// stored text has only the digest of the signer key. To check a password, the hash is
+    /// decrypted; the digest shows whether the result is the signer key. The digest of 32 or more
+    /// random bytes reveals nothing about them. The stored text depends on none of our keys, so a
+    /// rotation of the secret key does not affect it.
     package static func firebase(
         hash: String, salt: String, of project: FirebaseProject
     ) throws(Refusal) -> ForeignPasswordHash {

@@ -89,12 +89,12 @@ struct AuthenticatorData {
     }
 }
 
-/// A credential's public key (RFC 9053, RFC 8230), of one of the three algorithms that are
-/// requested. The COSE map has the members of its algorithm and no others (WebAuthn Level 3,
+/// A credential's public key (RFC 9053, RFC 8230). Its algorithm is one of the three that are
+/// requested. The COSE map has the members of this algorithm and no others (WebAuthn Level 3,
 /// section 6.5.1.1).
 package struct COSEKey: Sendable {
     /// The algorithms that are requested, by their numbers in IANA's registry of COSE algorithms. A
-    /// credential keeps its number for ever.
+    /// credential keeps the number of its algorithm for ever.
     package enum Algorithm: Int, Sendable, CaseIterable {
         case es256 = -7
         case eddsa = -8

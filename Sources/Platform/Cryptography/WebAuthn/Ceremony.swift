@@ -128,8 +128,8 @@ package struct CheckedAssertion: Sendable {
 }
 
 extension Ceremony {
-    /// Checks an assertion by the steps of WebAuthn Level 3, section 7.2. With `namesUser`, the
-    /// user handle is required, because nothing else says whose credential it is.
+    /// Checks an assertion by the steps of WebAuthn Level 3, section 7.2. If `namesUser`, the user
+    /// handle is required, because nothing else names the user; otherwise it may be missing.
     package func check(
         _ assertion: Assertion, by credential: StoredCredential, namesUser: Bool
     ) throws(WebAuthnFault) -> CheckedAssertion {
@@ -227,13 +227,13 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
 
     // Faults of the credential in the authenticator's data.
     case credentialMissing
-    /// An assertion that contains a new credential, which only a registration may do.
+    /// The assertion contains a new credential. Only a registration may contain one.
     case credentialUnexpected
     case credentialLength
     case credentialMismatch
     case keyMalformed
     case algorithmRefused
-    /// A key that is too weak, of a wrong length, or a point that is not on its curve.
+    /// The key is too weak or has a wrong length, or it is a point that is not on its curve.
     case keyRefused
 
     // Faults of an assertion.
