@@ -16,8 +16,8 @@ final class Gunzip: Sendable {
     }
 
     private static let pieceBytes = 64 << 10
-    /// How many unpacked bytes are allowed beyond the limit of the ratio, because a short text may
-    /// be very repetitive.
+    /// A body may unpack to this many bytes more than the ratio allows, because a short text may be
+    /// very repetitive.
     private static let freeBytes = 1 << 20
 
     private let limit: Int

@@ -37,7 +37,7 @@ package struct Request: Sendable {
     package var fields: [Field]
     /// The body, without chunk framing; empty if there is none.
     package var body: [UInt8]
-    /// The body, if its handler receives it in pieces. `body` is then empty.
+    /// The body, if the handler receives it in pieces; `body` is then empty. Otherwise `nil`.
     package var stream: BodyStream?
     /// The peer's address as text, without a port; `unix` for a Unix socket.
     package var remoteAddress: String

@@ -26,9 +26,9 @@ package enum BodyFraming: Sendable, Equatable {
     case chunked
 }
 
-/// A parsed request head as offsets into the receive buffer, so that copying it is cheap. It is
-/// invalid once the buffer is read into again or the parser parses the next head. So use it only
-/// within a synchronous call.
+/// A parsed request head as offsets into the receive buffer, so that copying it is cheap. It
+/// becomes invalid when new bytes are read into the buffer, or when the parser parses the next
+/// head. So use it only within a synchronous call.
 package struct RequestHead {
     package internal(set) var method = Method.get
     package internal(set) var framing = BodyFraming.none
@@ -183,8 +183,8 @@ struct FramingFacts {
             if head.isHTTP10 || transferEncodings > 1 {
                 throw HTTPError(400, "Transfer-Encoding is not acceptable here.")
             }
-            // If the body's end is unknown, the start of the next request is unknown too (RFC 9112
-            // §6.3).
+            // If the last coding were not `chunked`, the body would have no known end, and the next
+            // request no known start (RFC 9112 §6.3).
             guard endsChunked else {
                 throw HTTPError(400, "The last transfer coding must be chunked.")
             }

@@ -14,7 +14,8 @@ extension HTTPConnection {
         guard phase == .handling, turn == self.turn else { return false }
         stopClock()
         if worker.isLeaving { closesAfterAnswer = true }
-        // Unread bytes of the body must not be parsed as the next request.
+        // Close after the response if part of the body is unread: that part must not be parsed as
+        // the next request.
         if upload?.isComplete == false { closesAfterAnswer = true }
         endUpload()
         if case .stream = response.body, answersHTTP10 { closesAfterAnswer = true }
@@ -68,8 +69,8 @@ extension HTTPConnection {
     }
 
     private func finishRequest() {
-        // The handler may still produce a result for this request. With a new number, that result
-        // is not taken for the response to the next request.
+        // The handler may still produce a result for this request. Change the number, so that this
+        // result is not taken for the response to the next request.
         turn &+= 1
         endAnswer()
         guard !ingesting else { return }
@@ -181,7 +182,7 @@ struct Outgoing {
     /// The time by which the peer must accept more, in monotonic nanoseconds. It moves on as the
     /// peer accepts bytes.
     var deadline: Int64 = 0
-    /// Whether the loop is watching until the socket can be written to again.
+    /// Whether the loop watches the socket until it can be written to again.
     var waits = false
     /// Whether this side of the connection is closed for sending.
     var ended = false

@@ -59,14 +59,14 @@ final class HTTPConnection {
 
     func ready(_ readable: Bool, _ writable: Bool) {
         if writable || (readable && outgoing.waits) { flushBacklog() }
-        // A TLS handshake may have to write before it can continue to read.
+        // Continue a TLS handshake that had to write before it could read on.
         if writable, !readable, socket.tls != nil { receive() }
         guard readable, phase != .closed else { return }
         switch phase {
         case .handling where reads && outgoing.isEmpty: receive()
         case .handling:
-            // The peer sent more, or closed the connection. If the loop already does not watch for
-            // input, only a closed connection is reported.
+            // The peer sent more, or closed the connection. If the loop has already stopped
+            // watching for input, it reports only a closed connection.
             if readPaused { return close() }
             setReading(false)
         case .lingering: discard()
@@ -353,7 +353,8 @@ extension HTTPConnection {
             else { return }
             await Self.stream(next, to: bound)
         }
-        // A handler that did not have to wait has usually responded by now.
+        // Limit the time only if there is no response yet. A handler that did not have to wait has
+        // usually responded by now.
         if !hasAnswered { startClock(deadline, form, id: request.id) }
     }
 }
@@ -370,7 +371,8 @@ extension HTTPConnection {
     func precheck() {
         guard let precheck = worker.precheck, let request = incoming?.request else { return goOn() }
         let closes = closesAfterAnswer
-        // A refused client may still send the body, which must not be parsed as a request.
+        // Close after a refusal: the client may still send the body, which must not be parsed as a
+        // request.
         closesAfterAnswer = true
         let turn = beginTurn()
         let bound = LoopBound(self, loop: worker.loop)

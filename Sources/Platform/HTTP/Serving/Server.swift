@@ -57,10 +57,10 @@ package final class Server: Sendable {
         for worker in workers { worker.loop.perform { worker.value.prepareToLeave() } }
     }
 
-    /// Stops the server. For the time `grace`, new connections are refused while the listeners stay
-    /// open, so that no connection is lost while it is being made. Requests in progress are
-    /// answered with `Connection: close`. Returns when all connections are closed. Connections that
-    /// are still open after `deadline` are cut.
+    /// Stops the server. For the time `grace`, new connections are refused but the listeners stay
+    /// open, so that a connection that is being made is not lost. Requests in progress are answered
+    /// with `Connection: close`. Returns when all connections are closed. Connections that are
+    /// still open after `deadline` are cut.
     package func drain(deadline: Duration, grace: Duration = .zero) async {
         let time = Self.nanoseconds(deadline)
         let grace = Self.nanoseconds(grace)
@@ -114,8 +114,8 @@ package struct ServerConfiguration: Sendable {
     /// The most connections of the whole server; further ones wait in the kernel's queue.
     package var connections = 16_384
 
-    /// The most unfinished TLS handshakes of the whole server. If there are more, connections of
-    /// the client network that has the most are closed, the oldest first.
+    /// The most unfinished TLS handshakes of the whole server. If there are more, the client
+    /// network with the most of them loses connections, the oldest first.
     package var handshakes = 1024
 
     package var measures = ServerMeasures()

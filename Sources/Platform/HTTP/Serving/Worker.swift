@@ -3,8 +3,8 @@ import Runtime
 import Synchronization
 import Text
 
-/// The state that the connections of one loop share. It is used only on that loop's thread, except
-/// that it is created before the loop uses it.
+/// The state that the connections of one loop share. It may be created on any thread; afterwards
+/// only that loop's thread uses it.
 final class Worker {
     static let receiveBytes = 64 << 10
     private static let acceptsPerTurn = 64
@@ -236,9 +236,9 @@ struct Handshakes {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Adds a connection. If there are too many, closes connections of the client network that has
-    /// the most, the oldest first. So an attacker with thousands of connections does not push out a
-    /// slow client in another network.
+    /// Adds a connection. If there are too many, the client network with the most of them loses
+    /// connections, the oldest first. So an attacker with thousands of connections does not push
+    /// out a slow client in another network.
     mutating func begin(_ connection: HTTPConnection) {
         entries.append(
             Entry(
