@@ -27,8 +27,8 @@ package final class OutboundHTTP: Sendable {
     private let breaker = CircuitBreaker<Target>()
 
     /// Makes a client that runs at most `threads` transfers at once. `tenant` returns the tenant
-    /// that has a slug, so that the policy's allowances can be applied. It returns `nil` if there
-    /// is no such tenant or it cannot be looked up now.
+    /// with the given slug, so that the policy's allowances can be applied. It returns `nil` if
+    /// there is no such tenant or it cannot be looked up now.
     package init(
         policy: OutboundPolicy = OutboundPolicy(), threads: Int = OutboundPolicy.threads,
         tenant: @escaping @Sendable (_ slug: String) async -> UUID? = { _ in nil }
@@ -39,8 +39,9 @@ package final class OutboundHTTP: Sendable {
     }
 
     /// Sends a request and returns the response. `owner` is the tenant that configured the host;
-    /// `nil` is the platform. The earliest of three time limits applies: the policy's, `end`, which
-    /// several calls may share, and that of the request that waits for this call.
+    /// `nil` is the platform. There are three time limits, and the earliest one counts: the
+    /// policy's limit; `end`, which several calls may share; and the limit of the request that
+    /// waits for this call.
     package func send(
         _ request: OutboundRequest, for owner: UUID?, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
@@ -179,8 +180,8 @@ package enum OutboundFailure: String, Error, Sendable {
     /// The host timed out several times in a row; it is tried again later.
     case suspended
 
-    /// The failure's name that the owner of the host may see. It does not disclose whether a name
-    /// in the internal network exists.
+    /// The name for the failure that may be shown to the owner of the host. It does not disclose
+    /// whether a name in the internal network exists.
     package var told: String {
         switch self {
         case .unresolved, .refusedAddress, .unreachable: "unreachable"
@@ -206,7 +207,7 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
 
     private let states = Mutex<[Key: State]>([:])
 
-    /// Whether a call would be refused now, so that it need not even wait for a slot.
+    /// Whether a call would be refused now. Such a call need not even wait for a slot.
     func isOpen(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
         states.withLock { states in
             guard let state = states[key], state.failures >= Self.threshold else { return false }

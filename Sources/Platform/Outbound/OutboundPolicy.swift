@@ -61,7 +61,7 @@ package struct OutboundPolicy: Sendable {
     package static let tenantTransfers = (all: 2, toHost: 2)
     /// The limits for the platform, whose identity providers all tenants use.
     package static let platformTransfers = (all: 8, toHost: 4)
-    /// How many calls may wait for a slot of one owner. As many calls may wait for a slot of one
+    /// How many calls may wait for a slot of one owner. The same number may wait for a slot of one
     /// host.
     package static let waitingLimit = 32
 

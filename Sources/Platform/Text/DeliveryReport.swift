@@ -86,8 +86,8 @@ package struct DeliveryReport: Sendable, Equatable {
 
     private typealias Fields = [(name: [UInt8], value: [UInt8])]
 
-    /// Returns the groups of fields, each of which is about one recipient. Empty lines separate the
-    /// groups. The first group in the report is about the whole message and is left out.
+    /// Returns one group of fields for each recipient. Empty lines separate the groups. The first
+    /// group in the report is about the whole message and is left out.
     private static func recipients(_ body: ArraySlice<UInt8>) -> [Fields] {
         var lines = MessageLines(body)
         var groups: [Fields] = []

@@ -12,8 +12,8 @@ package enum DisplayText {
         }
     }
 
-    /// Returns the first scalar of a text that cannot be seen: white space other than the space,
-    /// format characters, and characters that programs may leave out (Unicode's
+    /// Returns the first invisible scalar of a text. The following are invisible: white space other
+    /// than the space, format characters, and characters that programs may leave out (Unicode's
     /// Default_Ignorable_Code_Point).
     package static func hidden(in text: some StringProtocol) -> Unicode.Scalar? {
         if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return nil }

@@ -1,7 +1,7 @@
-/// A regular expression that is matched in time linear in the text. All possible matches are
-/// followed at once, without backtracking. A pattern may contain literals, `.`, `[…]`, `\d \w \s`
-/// and their opposites, `( )`, `|`, `* + ?`, `{m}`, `{m,}`, `{m,n}`, `^` and `$`. It is matched
-/// against Unicode scalars.
+/// A regular expression that is matched in linear time: all possible matches are followed at once,
+/// without backtracking. A pattern may contain literals, `.`, `[…]`, `\d \w \s` and their
+/// opposites, `( )`, `|`, `* + ?`, `{m}`, `{m,}`, `{m,n}`, `^` and `$`. It is matched against
+/// Unicode scalars.
 package struct LinearPattern: Sendable {
     /// The most Unicode scalars in a pattern.
     package static let lengthLimit = 255

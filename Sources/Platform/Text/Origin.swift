@@ -224,7 +224,8 @@ struct OriginParser {
         return domain.ascii
     }
 
-    /// Returns, in lower case, a name that would be valid without its underscores.
+    /// Returns the name, which has underscores, in lower case. Throws if it would be invalid even
+    /// with letters in place of the underscores.
     private func underscored(_ text: String) throws(OriginFault) -> String {
         let lower = ASCII.lower(Array(text.utf8)[...])
         let plain = lower.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "x") : $0 }
