@@ -141,7 +141,7 @@ struct OfflineService {
     var principal: CallerPrincipal
     /// The time limit of a database statement in milliseconds; 0 for no limit.
     var statementTimeout = 2500
-    /// Whether the secret key must match the database. It need not for the command that repairs a
+    /// Whether the secret key must match the database. False for the command that repairs a
     /// mismatch.
     var needsSecrets = true
 

@@ -13,7 +13,7 @@ struct Finding: Sendable {
     var detail: String
 }
 
-/// Checks everything that `serve` needs, before it is started.
+/// Checks everything that `serve` needs, before `serve` is started.
 struct Checks: Sendable {
     var settings: Settings
 
@@ -116,7 +116,8 @@ struct Checks: Sendable {
         return reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
     }
 
-    /// Warns if a port of the settings is in use, except by a running server with these settings.
+    /// Warns if a port of the settings is in use, unless a running server with these settings uses
+    /// it.
     private func ports() -> [Finding] {
         do {
             try ListenFault.check(settings)

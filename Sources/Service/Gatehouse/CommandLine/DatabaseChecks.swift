@@ -21,7 +21,7 @@ struct DatabaseChecks: Sendable {
     /// The check of the workers; `nil` if none are set.
     var workers: WorkerCheck?
     var secondFactorDays: Int?
-    /// The public URL with whose host passkeys are compared; `nil` to skip that check.
+    /// The public URL, whose host the passkeys must fit; `nil` to skip the check of the passkeys.
     var publicURL: String?
 
     /// Returns a failure if one of the two roles cannot connect; it names the role and the reason.
@@ -39,7 +39,7 @@ struct DatabaseChecks: Sendable {
     }
 
     private static let appSetting = "GATEHOUSE_DATABASE_URL"
-    /// Nanoseconds after which a notification that has not arrived counts as lost.
+    /// How many nanoseconds to wait for a notification; after that it counts as lost.
     private static let patience: Int64 = 3_000_000_000
 
     /// Returns what prevents `serve` from starting: an old schema, a wrong role, or a connection

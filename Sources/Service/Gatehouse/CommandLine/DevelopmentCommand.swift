@@ -94,8 +94,8 @@ struct DevelopmentCommand {
 }
 
 extension Settings {
-    /// Returns these settings. If they name no database, the result has the database, key and
-    /// address of the `gatehouse dev` that is running with its data in GATEHOUSE_DATA_DIR.
+    /// Returns these settings. If they name no database, and a `gatehouse dev` is running with its
+    /// data in GATEHOUSE_DATA_DIR, the result has the database, key and address of that run.
     func orOfDevelopment() -> Settings {
         guard databaseURL == nil, let running = DataDirectory.running(in: dataDirectory) else {
             return self

@@ -135,8 +135,8 @@ struct SecretChecks: Sendable {
         }
     }
 
-    /// Returns the finding for a database that does not record a secret key, because no server, or
-    /// only one of an older version, has used it.
+    /// Returns the finding for a database that does not record a secret key: no server has used the
+    /// database, or only a server of an older version.
     private func unused() async throws -> Finding {
         let foreign = try await database.foreignPlaces()
         guard foreign.isEmpty else {

@@ -74,8 +74,8 @@ struct ServeCommand {
         }
     }
 
-    /// Returns the connection string with an option added, with which each new connection switches
-    /// to the platform's role.
+    /// Returns the connection string with an option added. The option makes each new connection
+    /// switch to the platform's role.
     static func switchingRole(_ url: String) -> String {
         Conninfo.adding(url, "options", "-c role=gatehouse_platform")
     }

@@ -2,8 +2,8 @@ import Postgres
 import Runtime
 import Text
 
-/// Checks whether the workers of a distributed database answer reads that are sent in the same way
-/// as a replica sends them.
+/// Checks whether the workers of a distributed database answer reads. The reads are sent as a
+/// replica sends them.
 struct WorkerCheck: Sendable {
     /// The value of GATEHOUSE_WORKER_DATABASE_URL, with placeholders for a worker's host and port.
     var url: String
@@ -52,8 +52,8 @@ struct WorkerCheck: Sendable {
 
     private struct Fault: Error { var text: String }
 
-    /// Reads rows of all workers at one, as the platform's role: a worker forwards reads of a tenant
-    /// that has moved, so the roles must be able to connect from each worker to each other one.
+    /// Asks one worker, as the platform's role, for rows that are on all workers. A worker forwards
+    /// reads of a tenant that has moved, so each worker must be able to connect to each other one.
     private static func lookAsPlatform(_ worker: Postgres) async -> Result<Int, Fault> {
         do {
             _ = try await worker.read("SELECT 1 FROM api_keys LIMIT 1")
@@ -63,8 +63,8 @@ struct WorkerCheck: Sendable {
         }
     }
 
-    /// Returns the number of shards with row-level security at a worker. Its first statement reads
-    /// from all workers, as that of `lookAsPlatform` does.
+    /// Returns the number of a worker's shards that have row-level security. Like `lookAsPlatform`,
+    /// it first asks the worker for rows that are on all workers.
     private static func lookAsApp(_ worker: Postgres) async -> Result<Int, Fault> {
         do {
             let seen = try await worker.read("SELECT 1 FROM audit_events LIMIT 1")
@@ -99,8 +99,9 @@ struct WorkerCheck: Sendable {
     }
 }
 
-/// Checks whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. If it cannot, the
-/// primary answers them, so this is no failure unless the standby belongs to another system.
+/// Checks whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. If it is
+/// unreachable or has another schema, this is only a warning, because the primary answers instead.
+/// It is a failure if reads must never go to it, for example if it belongs to another system.
 struct StandbyCheck: Sendable {
     var reads: ReadConfiguration
 
@@ -123,9 +124,9 @@ struct StandbyCheck: Sendable {
         }
     }
 
-    /// Returns a failure if `serve` must not send reads to the standby, because another role or any
-    /// of several servers could answer them. Returns `nil` if it may send them, or if the standby
-    /// is unreachable.
+    /// Returns a failure if `serve` must not send reads to the standby: if its logins have the
+    /// wrong rights, or if a pooler lends out the connections to it. Returns `nil` if `serve` may
+    /// send reads, or if the standby is unreachable.
     func blocker(on loop: EventLoop) async -> Finding? {
         let clients = clients(on: loop)
         let fault = try? await Self.fault(app: clients[0], platform: clients[1])
