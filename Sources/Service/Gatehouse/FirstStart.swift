@@ -52,8 +52,8 @@ struct FirstStart: Sendable {
 }
 
 extension Settings {
-    /// Why the rules of the set-up page do not allow the settings' password for the first owner;
-    /// `nil` if they allow it.
+    /// The reason why the set-up page's rules refuse the password that the settings name for the
+    /// first owner; `nil` if the rules accept it.
     var setupOwnerPasswordFault: String? {
         setupOwnerPassword.flatMap {
             NewPassword(text: $0.text, about: [setupOwnerEmail ?? ""]).fault(at: "")?.detail

@@ -48,8 +48,8 @@ struct HTTPSite: Sendable {
 
     /// Returns the response. A host that is bound to a client gets only that client's responses.
     func respond(to request: Request) async -> Response {
-        // Take the token before anything is read. A change that is made after this then also
-        // invalidates what is cached below.
+        // Take the token before anything is read. Then any later change also invalidates what is
+        // cached below.
         let token = responseCache.token
         return switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): await dispatcher.respond(to: request)

@@ -4,8 +4,8 @@ import Runtime
 import Text
 
 /// A private PostgreSQL cluster that runs the installed PostgreSQL programs. It opens no port, only
-/// a unix socket in a directory that only its user can enter. If root starts it, that user is
-/// `postgres`.
+/// a unix socket in a directory that only the cluster's user can enter. This user is `postgres` if
+/// root starts the cluster, otherwise the user who starts it.
 struct PrivateCluster {
     let directory: String
     let socket: String
@@ -144,8 +144,9 @@ struct PrivateCluster {
     }
 }
 
-/// The directory for what `gatehouse dev` keeps between starts: its keys, and the cluster, unless
-/// the user `postgres` cannot use this directory. A lock admits one process at a time.
+/// The directory in which `gatehouse dev` keeps its keys and its cluster between starts. If the
+/// user `postgres` cannot use this directory, the cluster is elsewhere. A lock admits one process
+/// at a time.
 struct DataDirectory {
     struct Failure: Error, CustomStringConvertible {
         var description: String

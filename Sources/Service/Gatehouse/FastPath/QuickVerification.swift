@@ -33,8 +33,8 @@ final class QuickVerification: Sendable {
     }
 
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer {
-        // Take the token before anything is read. A change that is made after this then also
-        // invalidates what is cached below.
+        // Take the token before anything is read. Then any later change also invalidates what is
+        // cached below.
         let token = database.replica.token
         guard let asked = PlainVerification(request), mounts.isOwn(host: asked.host),
             let caller = database.cachedKey(asked.caller), let callerKey = caller.value,

@@ -96,11 +96,11 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// Adds to the index of an attribute the users who are older than the index.
+    /// Indexes the users who are older than the index of an attribute.
     func index() async throws { try await database.indexAttributes() }
 
     /// Writes the counts of this process, and measures how many mails wait. Then throws the first
-    /// fault that is not an outage of the database, if there is one.
+    /// fault, if there is one; an outage of the database is not thrown.
     func write() async throws {
         let fault = await database.writeCounted()
         // If the mails cannot be counted, the metric keeps its last value.
