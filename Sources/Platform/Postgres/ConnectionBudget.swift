@@ -59,8 +59,8 @@ package final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Whether a pool should return a borrowed connection now: another pool waits for one, and this
-    /// pool is idle or has borrowed at least two more than that pool.
+    /// Whether a pool should return a borrowed connection now. True if another pool waits for a
+    /// connection, and this pool is idle or has borrowed at least two more than the waiting pool.
     func shouldGiveBack(_ pool: AnyObject, borrowed: Int, isIdle: Bool) -> Bool {
         guard isWanted.load(ordering: .relaxed), borrowed > 0 else { return false }
         let id = ObjectIdentifier(pool)

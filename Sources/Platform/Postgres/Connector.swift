@@ -15,8 +15,8 @@ struct Connector: Sendable {
         let attempt = Attempt(connector: self, loop: loop, done: done)
         let context = Unmanaged.passRetained(attempt).toOpaque()
         var thread = pthread_t()
-        // The memory is allocated here, because the type's initialiser belongs to whichever C
-        // module the compiler happens to load first.
+        // Allocate the memory instead of calling the type's initialiser. That initialiser belongs
+        // to no fixed C module, but to the one that the compiler happens to load first.
         let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
         defer { attributes.deallocate() }
         pthread_attr_init(attributes)
@@ -43,8 +43,8 @@ struct ConnectFailure: Error, Sendable {
 
 /// A newly opened connection.
 ///
-/// `@unchecked Sendable`: the thread that opened it gives it to the thread that takes it, and then
-/// no longer uses it.
+/// `@unchecked Sendable`: one thread opens the connection and passes it to another thread. The
+/// first thread does not use it afterwards.
 final class Established: @unchecked Sendable {
     private var handle: OpaquePointer?
     /// Whether the database spreads tenants over several servers.
@@ -153,8 +153,8 @@ package enum Conninfo {
     }
 
     /// Returns the conninfo with one more keyword, which overrides an earlier one of the same name.
-    /// Only `options` in a URL are joined: the new options precede the old ones. `value` must
-    /// contain no quote and no backslash.
+    /// The keyword `options` in a URL is an exception: the new options are added in front of the
+    /// old ones. `value` must contain no quote and no backslash.
     package static func adding(_ conninfo: String, _ keyword: String, _ value: String) -> String {
         guard conninfo.utf8.starts(with: "postgres".utf8) else {
             return conninfo + " \(keyword)='\(value)'"

@@ -39,8 +39,8 @@ package final class HashLookUp: Sendable {
         batches = postgres.pools.map { _ in Batch() }
     }
 
-    /// Finds one row and calls `finish` as `Postgres.read` does. The row has the columns of `init`,
-    /// counted from 0.
+    /// Finds one row and calls `finish` as `Postgres.read` does. The row has the `columns` that
+    /// were passed to `init`, counted from 0.
     package func find(
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, then finish: @escaping Finish
     ) {
@@ -115,10 +115,11 @@ extension HashLookUp {
 /// Sends the collected look-ups as statements, and gives each caller its row.
 extension HashLookUp {
     /// Arranges for the collected look-ups to be sent at the end of the cycle, unless the server is
-    /// still working on an earlier statement. Each loop uses one connection, on which the look-ups
-    /// would have to wait anyway, and combined look-ups cost the server half as much. The price is
-    /// that with a distant server a look-up may wait a round trip before it is sent. If no
-    /// connection is open, the look-ups do not wait for an earlier statement.
+    /// still working on an earlier statement. In that case they are sent together after its answer.
+    /// Sent earlier, they would wait at the server anyway, since each loop uses one connection, and
+    /// combined look-ups cost the server half as much. The price is that with a distant server a
+    /// look-up may wait a round trip before it is sent. If no connection is open, the look-ups do
+    /// not wait for an earlier statement.
     private func schedule(_ batch: Batch, _ pool: Pool) {
         let isWaiting =
             batch.inFlight > 0 && pool.openReaders.load(ordering: .relaxed) > 0

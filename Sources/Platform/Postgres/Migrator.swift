@@ -23,8 +23,9 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
 /// again after a pause of the same length. A file is tried up to 30 times. A transaction that had
 /// already taken long is not tried again, since it held other locks all that time.
 ///
-/// Lines `-- then` separate the statements of a file. A distributed database forwards the whole
-/// message that contains a change of a table, and refuses a message with more than one statement.
+/// Lines `-- then` separate the statements of a file, and each statement is sent as a message of
+/// its own. A distributed database needs this: to change a table, it forwards the whole message,
+/// and it refuses a message with more than one statement.
 ///
 /// A file whose first line is `-- outside a transaction` is applied statement by statement, each in
 /// its own transaction or, like CREATE INDEX CONCURRENTLY, in none. It is for statements that take
@@ -210,9 +211,9 @@ package enum Migrator {
     private static let extensionLine = "CREATE EXTENSION IF NOT EXISTS "
 
     /// Creates the extensions that the file asks for and that the database lacks. Returns the
-    /// file's other lines. The statement is not run for an extension that exists: where only an
-    /// administrator may create extensions, an event trigger can refuse it in spite of `IF NOT
-    /// EXISTS`.
+    /// file's other lines. For an extension that exists, CREATE EXTENSION is not run: where only an
+    /// administrator may create extensions, an event trigger can refuse that statement in spite of
+    /// `IF NOT EXISTS`.
     private static func makeExtensions(
         of text: String, _ name: String, _ session: MigrationSession
     ) throws(MigrationError) -> String {
@@ -222,8 +223,8 @@ package enum Migrator {
                 rest.append(line)
                 continue
             }
-            // An empty line in its place keeps the line numbers in PostgreSQL's error messages
-            // right.
+            // Put an empty line in place of this line, so that the line numbers in PostgreSQL's
+            // error messages stay right.
             rest.append("")
             let wanted = String(line.dropFirst(extensionLine.count).dropLast())
             let count = try session.value(
@@ -255,9 +256,9 @@ package enum Migrator {
             """, [file.version, file.name, checksum], file.name)
     }
 
-    /// Tries to take the lock again and again until it succeeds. A statement that waited for the
-    /// lock would delay the process that has the lock: its CREATE INDEX CONCURRENTLY waits for
-    /// every running statement.
+    /// Tries to take the lock again and again until it succeeds. A single statement that waits for
+    /// the lock would delay the process that has the lock: a CREATE INDEX CONCURRENTLY of that
+    /// process waits for every running statement.
     private static func take(_ lock: Int, _ session: MigrationSession) throws(MigrationError) {
         let text = "SELECT pg_try_advisory_lock($1::bigint)::text"
         while try session.value(text, ["\(lock)"], "lock") != "true" { usleep(50_000) }

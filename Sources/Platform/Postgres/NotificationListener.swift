@@ -90,11 +90,11 @@ package final class NotificationListener: @unchecked Sendable {
         connection.submitAlone(statement)
     }
 
-    /// Tests that a notification sent now by another connection of the pool arrives here. Meanwhile
-    /// no statement is open on this connection: a pooler that lends out connections for each
-    /// statement passes on notifications only while a statement is open, and drops all others. If
-    /// the notification never arrives, `finish` is called only after `reconnect`. Call this on the
-    /// first loop.
+    /// Tests that a notification sent now by another connection of the pool arrives here. During
+    /// the test no statement is open on this connection. Otherwise the test would not detect a
+    /// pooler that lends out connections for each statement: such a pooler passes on notifications
+    /// while a statement is open, and drops all others. If the notification never arrives, `finish`
+    /// is called only after `reconnect`. Call this on the first loop.
     package func hearItself(_ finish: @escaping @Sendable (Result<Void, PostgresError>) -> Void) {
         guard connection != nil, isReady, echo == nil else {
             return finish(.failure(PostgresError(.unavailable, "not listening")))

@@ -16,7 +16,7 @@ final class Pool: @unchecked Sendable {
     var idle: [PostgresConnection] = []
     var writers: [PostgresConnection] = []
     var writersOpening = 0
-    /// Connections for writes that are no longer handed out. Each closes once its pending
+    /// Write connections that the pool no longer hands out. Each of them closes once its pending
     /// statements are answered.
     var leaving: [PostgresConnection] = []
     var waitingWriters: [Waiter] = []
@@ -28,7 +28,8 @@ final class Pool: @unchecked Sendable {
     /// The loop time before which no further reader is opened.
     var nextGrowth: Int64 = 0
     private(set) var closed = false
-    /// Connections, such as a listener's, that others use but that close together with the pool.
+    /// Connections that the pool does not use itself, such as a listener's, but closes when it is
+    /// closed.
     var companions: [PostgresConnection] = []
     /// The number of open readers. Other loops read it to find a pool that can serve them.
     let openReaders = Atomic<Int>(0)
@@ -150,8 +151,9 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    /// Calls `finish` with a connection for exclusive use. If there is none after the acquire
-    /// timeout, or at `latest` (loop time) if that is earlier, calls it with `nil`.
+    /// Calls `finish` with a connection for exclusive use. Calls it with `nil` if the pool is
+    /// closed, if the queue is full, or if no connection becomes free before the acquire timeout or
+    /// the loop time `latest`, whichever is earlier.
     func acquire(until latest: Int64, _ finish: @escaping (PostgresConnection?) -> Void) {
         guard !closed else { return finish(nil) }
         while let connection = idle.popLast() {
@@ -339,7 +341,7 @@ extension Pool {
         }
     }
 
-    /// Returns to the budget what was borrowed for a connection that has closed.
+    /// Called after a connection has closed: if it was borrowed from the budget, gives it back.
     private func gaveUp(reader: Bool) {
         let left = reader ? readers.count + readersOpening : writers.count + writersOpening
         if left > 0 { configuration.budget?.giveBack() }

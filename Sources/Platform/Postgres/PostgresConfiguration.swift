@@ -11,8 +11,8 @@ package struct PostgresConfiguration: Sendable {
     package var readsPerLoop = 2
     /// How many connections for reads are opened immediately and kept open while idle.
     package var readsAtRest = 1
-    /// A value of `growsAt` for a role that opens further connections only under load. Fewer
-    /// connections answer larger batches.
+    /// A value of `growsAt` for a role that opens further connections only under load. Until then,
+    /// few connections answer large batches.
     package static let loadedAt = 8
     /// How many unanswered reads each connection must have before another one is opened.
     package var growsAt = 1

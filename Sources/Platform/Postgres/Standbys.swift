@@ -5,9 +5,9 @@ import Text
 /// One or more standbys of the database behind one address. The app's role and the platform's role
 /// read from them.
 ///
-/// They serve reads whose result may be somewhat old, but not older than a given position of the
-/// write-ahead log. If no standby can serve such a read, the primary serves it, so a standby never
-/// makes a read fail.
+/// The standbys serve reads that accept somewhat old rows, but none older than a given position of
+/// the write-ahead log. If no standby can serve such a read, the primary serves it, so a standby
+/// never makes a read fail.
 package final class Standbys: Sendable {
     private let app: Postgres
     private let platform: Postgres
@@ -48,9 +48,9 @@ package final class Standbys: Sendable {
 
     package enum Role: Sendable { case app, platform }
 
-    /// Returns the rows as of `position` or later; `nil` if the primary must be read instead.
-    /// `tenant` is the value of `app.tenant` while the statement runs. If `position` is `nil`, the
-    /// primary must be read.
+    /// Returns the rows as of `position` or later. Returns `nil` if the primary must be read
+    /// instead; this is always so if `position` is `nil`. `tenant` is the value of `app.tenant`
+    /// while the statement runs.
     package func read(
         _ sql: SQL, by role: Role, in tenant: UUID? = nil, from position: WALPosition?
     ) async -> Rows? {

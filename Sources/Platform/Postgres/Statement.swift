@@ -34,7 +34,7 @@ final class Statement: @unchecked Sendable {
     var rows: Rows?
     /// How many warnings the connection had received when this was sent.
     var warningsBefore = 0
-    /// Whether the server sent a warning between this statement and its answer.
+    /// Whether a warning arrived after this statement was sent and before its answer.
     var isUnconfirmed = false
     /// Where to record the position of the write-ahead log after the commit; `nil` if it is not
     /// needed.
@@ -123,8 +123,8 @@ struct StatementCache {
         guard let index = entries.index(forKey: text) else { return nil }
         entries.values[index].used = clock
         let entry = entries.values[index]
-        // In the same batch, a failed Parse also fails the statements that use it, and they are
-        // sent again.
+        // If the Parse was sent in this batch, the name can be used before the server confirms it:
+        // a failed Parse also fails the later statements of the batch, and they are sent again.
         if let sent = entry.batch, sent != batch { return .unconfirmed }
         return .name(entry.name)
     }
@@ -181,9 +181,9 @@ extension Statement {
         trace.add(summary, since: start, isFailed: true, attributes)
     }
 
-    /// Returns the first word, and that word followed by the first table that is named outside
-    /// parentheses (within them, functions use `FROM` too). Reads no more of the text than
-    /// necessary.
+    /// Returns two texts: the first word alone, and the first word with the name of the first
+    /// table. Only names outside parentheses count, because within them functions use `FROM` too.
+    /// Reads no more of the text than necessary.
     static func summary(of text: String) -> (operation: String, summary: String) {
         var rest = text.utf8[...]
         let first = nextWord(of: &rest)

@@ -16,7 +16,7 @@ package struct Transaction: Sendable {
     }
 
     /// Runs a statement whose answer is not needed. It is sent together with the next statement or
-    /// with COMMIT, which fails too if this statement fails.
+    /// with COMMIT. If it fails, the next statement or the COMMIT fails too.
     package func queryLater(_ sql: SQL) { session.sendLater(sql) }
 
     /// Makes a setting that applies from the next statement until the end of the transaction. It is

@@ -40,7 +40,7 @@ package final class CitusWorkers: Sendable {
         /// are not to be used.
         var learned: Int64 = 0
         var pools: [Server: Postgres] = [:]
-        /// When the last read failed for which the coordinator was asked for `places` early.
+        /// When the coordinator was last asked for `places` early, because a read had failed.
         var askedEarly: Int64 = 0
         /// The refusals that are in the log, as the worker's address and the SQLSTATE.
         var logged: Set<String> = []
@@ -97,11 +97,11 @@ package final class CitusWorkers: Sendable {
         }
     }
 
-    /// Returns the server that should run a read of a tenant that failed at `worker`: the
-    /// coordinator if the worker refused the read, and the tenant's new worker if it has moved from
-    /// one that cannot be reached. Throws `error` if there is none. The coordinator is not asked to
-    /// stand in for a worker that is away: it would wait for that worker, too, and the other
-    /// tenants would wait for the coordinator.
+    /// Returns the server for a second attempt, after a read of a tenant failed at `worker`. If the
+    /// worker refused the read, this is the coordinator. If the worker cannot be reached, this is
+    /// the worker to which the tenant has moved, or the coordinator if no worker is known. Throws
+    /// `error` if the tenant is still at `worker`: the coordinator would wait for that worker too,
+    /// and the other tenants would then wait for the coordinator.
     func successor(
         of worker: Postgres, after error: PostgresError, for tenant: UUID, _ coordinator: Postgres
     ) async throws(PostgresError) -> Postgres {
@@ -128,8 +128,9 @@ package final class CitusWorkers: Sendable {
         if asks { try? await refresh(from: coordinator) }
     }
 
-    /// Logs that the coordinator answered a read which `worker` refused with `error`: once for each
-    /// SQLSTATE and worker, because each such read is run twice.
+    /// Logs that `worker` refused a read with `error`, and that the coordinator answered the read
+    /// instead. Operators should know this, because each such read is run twice. Each pair of a
+    /// worker and an SQLSTATE is logged only once.
     func logRefusal(_ error: PostgresError, by worker: Postgres) {
         guard let sqlstate = error.sqlstate else { return }
         let isNew = state.withLock { state in
@@ -192,8 +193,9 @@ package final class CitusWorkers: Sendable {
 
 /// Reads the rows of one tenant, on whichever server they are.
 extension Postgres {
-    /// Like `read` with a callback, but for rows of one tenant, which the statement itself names.
-    /// `app.tenant` is not set: this is for a role that may read the rows of all tenants.
+    /// Like `read` with a callback, but for rows of one tenant. The statement itself must name the
+    /// tenant, because `app.tenant` is not set: this is for a role that may read the rows of all
+    /// tenants.
     package func read(
         of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
     ) {
@@ -225,7 +227,7 @@ extension Postgres {
         }
     }
 
-    /// Runs a read that failed at `worker` once more, if another server may have the rows.
+    /// Repeats a read after it failed at `worker`, if another server may have the rows.
     private func readAgain(
         of tenant: UUID, _ sql: SQL, in setting: UUID? = nil, after error: PostgresError,
         at worker: Postgres

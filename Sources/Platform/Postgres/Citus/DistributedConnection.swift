@@ -18,9 +18,9 @@ extension PostgresConnection {
         control(Postgres.setLocal("app.tenant", tenant.description), statement)
     }
 
-    /// Whether another server may not have committed yet: the coordinator commits and then only
-    /// warns. libpq reads ahead for warnings, so a warning that belongs to a neighbour in the
-    /// pipeline counts too.
+    /// Whether the commit may still be missing on another server: in that case the coordinator
+    /// commits and only sends a warning. libpq reads ahead for warnings, so a warning about a
+    /// neighbour in the pipeline counts too.
     func isUnconfirmed(_ statement: Statement) -> Bool {
         isDistributed && warnings.pointee > statement.warningsBefore
     }

@@ -121,7 +121,8 @@ package final class Replica: Sendable {
     }
 
     /// Renews the lease. The cache is trusted only after an echo has arrived that was sent after
-    /// the renewal. By then, every change is known whose process may not have seen the renewal. The
+    /// the renewal. If another process did not see the renewal, and so does not wait for this
+    /// replica, its change came before the renewal and is known here when the echo arrives. The
     /// lease counts from before the renewal was sent.
     private func renew(_ listener: NotificationListener) {
         let sent = clock()
@@ -279,9 +280,9 @@ package final class Replica: Sendable {
         return PublishedInvalidation(number: number, tags: tags)
     }
 
-    /// Whether a change must be announced again after its commit. With several servers, the
-    /// notification in the change's own transaction may be sent before all of them show the change,
-    /// or it may be lost although one of them shows it.
+    /// Whether a change must be announced again after its commit. With several database servers,
+    /// the change's own transaction may send the notification before all servers show the change.
+    /// The notification may also be lost although one server shows the change.
     package var announcesAgain: Bool { postgres.isDistributed }
 
     /// Announces a committed change again, in a statement of its own. Throws `.commitUnknown` if
@@ -384,8 +385,8 @@ package final class Replica: Sendable {
         return others
     }
 
-    /// Returns the nanoseconds until all leases have ended that servers before the current one
-    /// granted. The current server started at `startedAt`.
+    /// Returns the nanoseconds until the last lease from an earlier database server has ended. The
+    /// current server started at `startedAt`.
     private func remainingElsewhere(_ startedAt: Int64) -> Int64 {
         let now = clock()
         return state.withLock { state in
