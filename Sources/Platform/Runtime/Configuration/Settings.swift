@@ -11,7 +11,8 @@ package struct Settings: Sendable {
             ["0.0.0.0", "::", "*"].contains { $0.utf8.elementsEqual(host.utf8) }
         }
 
-        /// Whether two programs could not listen at these two addresses at the same time.
+        /// Whether the two addresses conflict: two programs could not listen at both at the same
+        /// time.
         func overlaps(_ other: Address) -> Bool {
             func plain(_ host: String) -> String {
                 host.utf8.elementsEqual("localhost".utf8) ? "127.0.0.1" : host
@@ -74,8 +75,8 @@ package struct Settings: Sendable {
     /// `GATEHOUSE_OUTBOUND_ALLOW`: internal addresses that outbound requests may reach, separated
     /// by commas. They are not checked before they are used.
     package var outboundAllow: String?
-    /// Whether imports accept only password hashes that keep the tighter limits on their cost
-    /// parameters.
+    /// Whether imports apply the tighter limits on the cost parameters of password hashes, and
+    /// refuse hashes beyond them.
     package var holdsImportedHashesTightly: Bool
     package var listen: Address
     /// The public URL: scheme, host and port, without a trailing slash.

@@ -10,8 +10,8 @@ package final class Deadline: Sendable {
 
     /// Nanoseconds that are reserved for making and sending the response.
     private static let reserve: Int64 = 100_000_000
-    /// Further nanoseconds that waits must leave, so that the handler itself can still report the
-    /// failure in the client's format.
+    /// Further nanoseconds that must be left when a wait ends, so that the handler itself can still
+    /// report the failure in the client's format.
     private static let waitReserve: Int64 = 200_000_000
 
     /// Nanoseconds by which the limit is moved while the handler waits for a piece of the body. The

@@ -124,8 +124,8 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
         var running = 0
         var waiting: [Waiter] = []
 
-        /// Inserts a waiter behind all that have as many or fewer waiters of their own group before
-        /// them. So the groups take turns.
+        /// Inserts a waiter behind every waiter whose `round` is the same or lower. So the groups
+        /// take turns.
         mutating func add(_ continuation: CheckedContinuation<Void, Never>, of group: Int) {
             let round = waiting.count { $0.group == group }
             let place = waiting.firstIndex { $0.round > round } ?? waiting.endIndex
