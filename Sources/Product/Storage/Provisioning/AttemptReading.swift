@@ -112,15 +112,16 @@ extension Change {
         return fitting.count == 1 ? fitting.first : nil
     }
 
-    /// The condition that a provider counts for the caller. For a tenant's credential, the
-    /// platform's providers and the tenant's own count; for the platform's credential, all
+    /// The SQL condition for the providers that count for the caller. For a tenant's credential,
+    /// the platform's providers and the tenant's own count; for the platform's credential, all
     /// confirmed ones count. So a pool that a tenant claims without proof counts only for that
     /// tenant's credentials. SQL checks this, since any number of tenants may claim one pool.
     private static func counting(for caller: UUID?) -> SQL {
         caller.map { "(tenant_id IS NULL OR tenant_id = \($0))" } ?? "confirmed"
     }
 
-    /// The condition on the provider that a call names. Providers of `tenants` may also be named.
+    /// The SQL condition for the provider that a call names. A kind can mean a provider of the
+    /// platform, of the requested tenant, of a token's tenant, or of one of `tenants`.
     private static func naming(_ name: ProvisioningCall.ProviderName, _ tenants: [UUID?]) -> SQL {
         switch name {
         case .pool(let pool, _, _), .federated(let pool, _):
@@ -210,12 +211,13 @@ extension Change {
 }
 
 extension Database {
-    /// Chooses the address that the decision uses, if a provider verified several and a tenant is
-    /// requested. If the call's invite is to one of the addresses, that address is chosen.
-    /// Otherwise the candidates are the addresses that have an invite or a pending user in the
-    /// tenant. The primary address is chosen if it is a candidate or if there are no candidates,
-    /// else the only candidate. If there are several other candidates, sets `isAddressOpen`. The
-    /// choice is made once, before anything is locked.
+    /// Chooses the address that the decision uses. Changes nothing unless the provider verified
+    /// several addresses and a tenant is requested. If the call's invite is to one of the
+    /// addresses, that address is chosen. Without such an invite, the candidates are the addresses
+    /// that have an invite or a pending user in the tenant. The primary address is chosen if it is
+    /// a candidate or if there are no candidates. If it is not a candidate, the only candidate is
+    /// chosen or, if there are several, `isAddressOpen` is set. The choice is made once, before
+    /// anything is locked.
     func choosingAddress(_ call: ProvisioningCall) async throws -> ProvisioningCall {
         guard !call.otherEmails.isEmpty, let text = call.tenant else { return call }
         var asked = UUID(text)

@@ -11,7 +11,7 @@ package struct DecisionRow: ListedRow {
     package var outcome: String
     /// A `Reason` raw value; nil unless refused.
     package var reason: String?
-    /// Six characters that the person was shown, by which the decision can be found.
+    /// The reference by which the decision can be found: six characters that the person was shown.
     package var reference: String
     /// The address as the person wrote it; `nil` if it was missing or malformed.
     package var email: String?
@@ -39,8 +39,8 @@ package struct DecisionRow: ListedRow {
     /// Milliseconds from the start of the transaction to the recording of the decision.
     package var durationMilliseconds: Double
     package var requestID: String?
-    /// Whether this row is only the part that one tenant may read of a decision that belongs to no
-    /// tenant. Such a part has no subject, issuer or duration.
+    /// Whether this row is only a part of a decision, namely what one tenant may read although the
+    /// decision belongs to no tenant. Such a part has no subject, issuer or duration.
     package var isPart: Bool
     /// The changes that would have admitted the attempt; `nil` if they were not computed.
     package var wouldAdmit: [NearestYes]?
@@ -111,8 +111,8 @@ package struct DecisionFilter: Sendable {
     package var reference: String?
     /// The id of the request that led to the decision, as its response showed it.
     package var requestID: String?
-    /// Words to find, in any order and ignoring case: each is a part of the address. A whole
-    /// reference is found too.
+    /// Words to find in the address, in any order and ignoring case; the address must contain each
+    /// of them. If the text is a whole reference, its decision is found too.
     package var text: String?
 
     /// Sets these filters; the others admit everything.
@@ -184,9 +184,9 @@ extension Database {
         return filter
     }
 
-    /// The decision with this id; `nil` if there is none. If `tenant` is nil, as only the platform
-    /// may pass it, the decision may belong to any tenant or to none, but it is never a tenant's
-    /// part.
+    /// The decision with this id; `nil` if there is none. Only the platform may pass nil as
+    /// `tenant`. The decision may then belong to any tenant or to none, but a tenant's part of a
+    /// decision is not found.
     package func decision(_ id: UUID, tenant: UUID?) async throws(PostgresError) -> DecisionRow? {
         var sql: SQL = "SELECT \(DecisionRow.columns(of: tenant)) FROM decisions WHERE "
         sql +=
@@ -307,8 +307,8 @@ extension Database {
 }
 
 extension JSONValue {
-    /// Whether a tenant may see a step of a trace: it refers to no row of another tenant. Providers
-    /// of the platform are visible to all.
+    /// Whether a tenant may see this step of a trace. The step must not refer to a row of another
+    /// tenant; it may refer to a provider of the platform.
     fileprivate func isAbout(nothingBut tenant: UUID?) -> Bool {
         guard let tenant else { return true }
         return (self["about"]?.array ?? []).allSatisfy { reference in
@@ -339,7 +339,8 @@ extension DecisionRow {
         return about.first { $0["type"]?.string == "provider" }?["id"]?.string.flatMap { UUID($0) }
     }
 
-    /// The row without what the tenant may not read. If `tenant` is nil, the unchanged row.
+    /// The row without the steps of the trace that the tenant may not read. If `tenant` is nil, the
+    /// row is returned unchanged.
     package func cut(to tenant: UUID?) -> DecisionRow {
         var row = self
         row.trace = .array((trace.array ?? []).filter { $0.isAbout(nothingBut: tenant) })

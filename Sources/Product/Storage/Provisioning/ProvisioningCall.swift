@@ -61,7 +61,8 @@ package struct ProvisioningCall: Sendable {
     }
     /// The id or slug of the requested tenant; `nil` if none is requested.
     package var tenant: String?
-    /// What named the requested tenant, as the trace shows it; `.attempt` means the request itself.
+    /// The source that named the requested tenant, for the trace; `.attempt` means the request
+    /// itself.
     package var tenantSource: AskedTenant.Source = .attempt
     /// The token of an invite as it was sent; the rules refuse unknown tokens.
     package var inviteToken: String?
@@ -73,8 +74,7 @@ package struct ProvisioningCall: Sendable {
     /// The hash of a join link's token, if the caller stored only the hash. The join link then
     /// belongs to the requested tenant.
     package var joinHash: [UInt8]?
-    /// The token of a link grant, by which an operator permits that this identity is linked to a
-    /// user, once.
+    /// The token of a link grant: an operator's permission to link an identity to a user, once.
     package var linkGrant: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.
     package var clientID: String?
@@ -94,7 +94,7 @@ package struct ProvisioningCall: Sendable {
     /// Further names of one federated user, in the order of the token. The first name whose
     /// identity is stored identifies the user; if there is none, the name in `provider` does.
     package var otherNames: [FederatedName] = []
-    /// The PHC string of the password of a password identity.
+    /// The password's PHC string, if the identity is a password identity.
     package var passwordHash: String?
     /// When the provider's token was issued; `nil` without a token, as in a hook's call.
     package var tokenTime: TokenTime?

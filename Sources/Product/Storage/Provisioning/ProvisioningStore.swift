@@ -161,7 +161,8 @@ extension Database {
     }
 
     /// The verdict of the rules. For a call that only completes a sign-up, returns nil if there is
-    /// nothing to complete. If its address is not proved yet, binds the `sub` and returns nil.
+    /// nothing to complete. If there is a reservation but the address is not proved yet, binds the
+    /// `sub` to the reservation and returns nil.
     private func verdict(
         _ call: ProvisioningCall, _ reading: FactsReading, _ change: Change
     ) async throws -> Verdict? {

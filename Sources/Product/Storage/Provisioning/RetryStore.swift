@@ -64,7 +64,7 @@ struct EarlierCalls: Sendable {
 
 extension Change {
     /// Sends the query that `EarlierCalls` decodes. A digest of an event id finds its answer as
-    /// long as the row exists, any other digest finds its answer only within the time for retries.
+    /// long as the row exists. Any other digest finds its answer only within the time for retries.
     /// Without a digest no answer is read. With `locking`, the query locks the person first.
     func askEarlier(
         _ digest: [UInt8]?, isEvent: Bool, identity: [UInt8] = [], address: [UInt8] = [],

@@ -16,7 +16,7 @@ extension TenantScope {
     }
 }
 
-/// The limit of people in a tenant who wait for an operator's approval: `Provisioning.waitingMax`.
+/// A tenant's limit for people who wait for an operator's approval: `Provisioning.waitingMax`.
 extension Change {
     /// Whether no further person may wait. Locks nothing.
     func isWaitingRoomFull() async throws(PostgresError) -> Bool {

@@ -1,6 +1,8 @@
 extension Evaluation {
     /// Rule 6: accepts a valid invite, which works once. Links the sign-in to the invited user, who
-    /// gets the invite's role.
+    /// gets the invite's role. The invite was found before, either by the rule for the token
+    /// (`inviteToken` in InviteToken.swift) or by the rule for candidate tenants
+    /// (`candidateTenants` in CandidateTenants.swift).
     mutating func liveInvite(_ tenant: TenantFacts) -> Verdict? {
         guard let found = invite, case .liveInvite = knowledge else {
             note(.liveInvite, "no live invite", "")
