@@ -17,9 +17,9 @@ extension Change {
             row, .active, before: nil, action: .userApproved, reason: reason)
     }
 
-    /// Declines a person who waits. Their row stays as that of a deleted user, which can be
-    /// restored, and they may ask again after `Provisioning.deletedFor` seconds. If they were
-    /// declined already, nothing changes.
+    /// Declines a person who waits. The row stays as that of a deleted user and can be restored.
+    /// The person may ask again after `Provisioning.deletedFor` seconds. If the person was declined
+    /// already, nothing changes.
     package func declineUser(_ row: UserRow, reason: String?) async throws -> UserRow {
         if row.status == .deleted, try await isDeclined(row) {
             alreadyApplied()

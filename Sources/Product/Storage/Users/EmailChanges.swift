@@ -11,8 +11,8 @@ extension Change {
     static let formerAddressSeconds: Int64 = 30 * 86_400
 
     /// Mails a link that confirms the new address; an earlier pending change becomes invalid. The
-    /// user's row must be locked. Throws 409 `conflict` unless the user is active, and 409
-    /// `email_taken` with the id of another user who has the address.
+    /// user's row must be locked. Throws 409 `conflict` unless the user is active. Throws 409
+    /// `email_taken` if another user has the address, with that user's id.
     package func askForEmail(
         _ email: EmailAddress, for user: UserRow, until latest: Timestamp? = nil,
         publicURL: String
@@ -64,9 +64,9 @@ extension Change {
         return true
     }
 
-    /// Gives the user the new address, which the token from its mail proves, and notifies the old
-    /// address. Returns nil if the token is unknown, used or expired. Throws 409 `email_taken` if
-    /// another user has the address by now.
+    /// Gives the user the new address and notifies the old one. The token was mailed to the new
+    /// address, so it proves that address. Returns nil if the token is unknown, used or expired.
+    /// Throws 409 `email_taken` if another user has the address by now.
     func confirmEmail(_ token: String) async throws -> UserRow? {
         let hash = TenantToken.hash(token)
         let found = try await query(
@@ -144,8 +144,8 @@ extension Change {
         try await requireUnreserved(key, but: user.id)
     }
 
-    /// Throws 409 `email_taken` with the id of the user who had the address until recently, unless
-    /// that is `user`.
+    /// Throws 409 `email_taken` if another user than `user` had the address until recently and is
+    /// not deleted. The error has the id of that other user.
     func requireUnreserved(_ emailKey: String, but user: UUID? = nil) async throws {
         let rows = try await query(
             """

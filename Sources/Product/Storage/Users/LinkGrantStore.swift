@@ -67,9 +67,9 @@ extension Change {
 }
 
 extension TenantScope {
-    /// The user of a grant that can be used now, whom the grant's page shows before anything
-    /// happens. `hash` is the hash of the grant's token. `nil` if the grant is unknown, used or
-    /// expired, or if the user is not active.
+    /// The user of a grant that can be used now. The grant's page shows this user before anything
+    /// happens. `hash` is the hash of the grant's token. Returns `nil` if the grant is unknown,
+    /// used or expired, or if the user is not active.
     package func grantedUser(_ hash: [UInt8]) async throws -> UserRow? {
         let rows = try await read(
             """

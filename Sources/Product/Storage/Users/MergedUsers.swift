@@ -12,8 +12,8 @@ enum MergedUsers {
         survivor(of: "\(id)::uuid", in: tenant)
     }
 
-    /// The same for an SQL expression as `id`. If `id` contains a cast or COALESCE, it must be a
-    /// SELECT of its own.
+    /// Like the other `survivor`, but `id` is an SQL expression. If `id` contains a cast or
+    /// COALESCE, it must be a SELECT of its own.
     static func survivor(of id: SQL, in tenant: UUID) -> SQL {
         """
         (SELECT coalesce((SELECT merged.user_id FROM merged_users merged
@@ -73,7 +73,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The same as in `TenantScope`.
+    /// Does the same as `winner` in `TenantScope`, within this transaction.
     package func winner(over id: UUID) async throws -> UUID? {
         try await query(
             "SELECT user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = \(id)"
@@ -88,8 +88,8 @@ extension Change {
         return result
     }
 
-    /// Purges the users who were merged into a winner who is purged. Returns how many HMACs of them
-    /// are left as tombstones.
+    /// Purges the users who were merged into `row`, because `row` is being purged. Returns how many
+    /// HMACs of those users are left as tombstones.
     func purgeMerged(
         into row: UserRow, isManual: Bool
     ) async throws -> Int {

@@ -54,12 +54,12 @@ extension Change {
     }
 }
 
-/// An action on a user who is already in the state that it leads to.
+/// Handles an action on a user who is already in the state to which the action leads.
 extension Change {
     /// Does nothing if the action only repeats the last one, as a retry does. An action by another
     /// actor, with another reason, or by hand after a job is new: it is audited and raises the
     /// version, so that an undo of the earlier action does not change the user. With `orFirst`, an
-    /// action that the audit trail does not have at all is new too.
+    /// action is also new if the audit trail has no such action on this user yet.
     package func actAgain(
         on row: UserRow, _ action: AuditAction, reason: String?, orFirst: Bool = false
     ) async throws -> UserRow {

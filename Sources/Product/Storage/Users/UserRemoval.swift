@@ -41,8 +41,9 @@ extension Change {
 
     /// Purges the user: deletes the row, identities, sessions, search text, invites to the address
     /// and directory entries, redacts records of the past, and leaves a tombstone. `isManual` means
-    /// that an operator purges the user now, not the sweep, so stored responses may still contain
-    /// the user. The audit event includes what `evidence` returns for the tombstones that are left.
+    /// that an operator, and not the sweep, purges the user. Stored responses may then still
+    /// contain the user, so such responses are deleted too. The audit event includes what
+    /// `evidence` returns for the tombstones that are left.
     @discardableResult
     package func purgeUser(
         _ row: UserRow, isManual: Bool = false,
@@ -74,8 +75,8 @@ extension Change {
         try await query(
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
-        // Must come after the user's sessions are deleted, since another transaction that ends a
-        // session of the user writes to this table when the session was last used.
+        // Must come after the user's sessions are deleted. If another transaction ends one of these
+        // sessions, it writes the session's last use to this table.
         try await query(
             """
             DELETE FROM user_uses
@@ -151,8 +152,9 @@ extension Change {
         return keys.count
     }
 
-    /// Deletes the tombstones of the person who had this address, those of the person's identities
-    /// too, because an operator creates the user again.
+    /// Deletes all tombstones of the person who had this address, including those of the person's
+    /// identities. An operator creates the user again, so the tenant must no longer refuse the
+    /// person.
     func endTombstone(_ emailKey: String) async throws(PostgresError) {
         try await query(
             """
@@ -327,7 +329,7 @@ extension Change {
     }
 
     /// The ids of the user's current and former identities, of the invites to the addresses with
-    /// `keys`, and of those that the user accepted.
+    /// `keys`, and of the invites that the user accepted.
     func recordedThings(
         of row: UserRow, _ keys: [String]
     ) async throws(PostgresError) -> [UUID] {

@@ -306,7 +306,7 @@ enum StagedPerson {
 
     static func key(externalID: String) -> Int64 { hash("id", externalID) }
 
-    /// The key of an id in a row of an import, which may be a user's id.
+    /// The key of an id that a row of an import contains; the id may be a user's.
     static func key(id: String) -> Int64 {
         hash("sign-in", "", "", UUID(id)?.description ?? id)
     }

@@ -335,8 +335,8 @@ extension Change {
 
 /// Users' external ids, by which the customer's own system knows them.
 extension Change {
-    /// Throws 409 `conflict` with the id of the other user if the external id belongs to a user
-    /// other than `row` who is not deleted.
+    /// Throws 409 `conflict` if another user than `row` has the external id and is not deleted. The
+    /// error has the id of that other user.
     func requireFree(_ externalID: String?, for row: UserRow? = nil) async throws {
         guard let externalID else { return }
         let rows = try await query(
