@@ -43,7 +43,7 @@ addEventListener("keydown", event => {
 	const at = /** @type {Element} */ (event.target)
 	const typing = at.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
 	if (typing || held || event.altKey || preferences().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
-	// A key that opens a form must not be typed into it.
+	// Without this, a key that opens a form would also be typed into the form.
 	event.preventDefault()
 	const box = key === "/" && document.querySelector("[data-search]")
 	if (box) box.focus()
@@ -218,15 +218,15 @@ const TOO_WIDE = "html, body, main, main > *, toast-stack"
 /** How many of the last focused elements are remembered. */
 const PLACES = 8
 /**
- * Time in milliseconds. An element that has been disabled for longer than this is not only waiting for the answer to
- * its request.
+ * The time in milliseconds for which a disabled element that had the focus is assumed to wait for the answer to its
+ * request. After this time, the focus is moved to another element.
  */
 const A_WHILE = 2000
 
 /**
- * A remembered place of the focus: the focused element, its name and tag, and its ancestors, since an element has none
- * after it is removed. The references are weak, since a removed field may hold a secret. `since` is when the element
- * was first seen disabled.
+ * A remembered place of the focus: the focused element, its name, its tag and its ancestors. The ancestors are stored
+ * because an element has none after it is removed. The references are weak, since a removed field may hold a secret.
+ * `since` is when the element was first seen disabled.
  * @typedef {{ held: WeakRef<HTMLElement>, id?: string }} Held
  * @typedef {{ name: Nothing | string, tag: string, above: Held[], since?: number } & Held} LastPlace
  */
@@ -444,8 +444,8 @@ function match(path) {
 	return null
 }
 
-// Whether to leave the focus at the start of the document, before the skip link. This is so for the first page after a
-// load, unless a choice in the operator's menu caused the load (see `choose` in lib/palette.js).
+// Whether to leave the focus at the start of the document, before the skip link. True for the first page after a load,
+// unless a choice in the operator's menu caused the load (see `choose` in lib/palette.js).
 let first = !sessionStorage.getItem("chosen")
 sessionStorage.removeItem("chosen")
 
@@ -492,7 +492,7 @@ async function drawPage() {
 		)
 	} catch (error) {
 		if (error.name === "AbortError") return
-		// Once the server has a newer version, the modules of the older version no longer exist.
+		// If a module cannot be loaded, the server may have a newer version, without the modules of this one.
 		const isUnloaded = error instanceof TypeError && /import/i.test(error.message)
 		const isThere = isUnloaded && await isServerThere()
 		if (mine !== view.current) return

@@ -40,7 +40,7 @@ const WIDE = 100
  */
 
 /**
- * Fills the toolbar `node` with the acts that fit the selected `items`; `said` is the text before them.
+ * Fills the toolbar `node` with the text `said`, followed by buttons for the acts that fit the selected `items`.
  * @param {HTMLElement} node
  * @param {any[]} items
  * @param {Selection} spec

@@ -88,8 +88,8 @@ const SPOKEN = ["aria-label", "title", "placeholder"]
 const DATA = ["CODE", "KBD"]
 
 /**
- * Makes an element: `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`. The properties may be
- * left out. The name is short, as in the library hyperscript, because pages consist mainly of calls to it.
+ * Makes an element: `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`. The properties may be left
+ * out. The name `h`, as in the library hyperscript, is short because pages consist mainly of calls of this function.
  * @type {MakeElement}
  */
 export const h = (selector, ...kids) => {
@@ -245,9 +245,9 @@ const LOOKS = { empty: "mark", none: "search", error: "alert", forbidden: "lock"
 /** @type {Record<number, [kind: string, title: string]>} */
 const KINDS = { 403: ["forbidden", "You may not see this"], 404: ["missing", "This is not here"] }
 /**
- * Shows a message in `node` in place of missing data, and returns `node`. The message may have an `action`, a button
- * that calls `again` after an error, and a `link` {href, text} to another page. If the request failed for lack of a
- * connection, `again` is also called when the connection is back.
+ * Shows a message in `node` in place of missing data, and returns `node`. Below the message are the button `action` and
+ * a `link` {href, text} to another page, if they are given. After an error there is also a button that calls `again`.
+ * If the request failed for lack of a connection, `again` is also called when the connection is back.
  * @type {(node: HTMLElement, kind: string, state: State) => HTMLElement}
  */
 export function showState(
@@ -410,9 +410,9 @@ setInterval(() => {
 // Addresses. A page has no state besides its URL.
 
 /**
- * The state of the router. `current` is the page that is shown now. If `mayLeave` is true, that page may be left
- * without a question, because the session is over, or what was typed was sent or given up. While `isQuiet` is true,
- * only the address is being changed, and the router must not draw. `draw` draws the page of the address again.
+ * The state of the router. `current` is the page that is shown now. `mayLeave` is true if that page may be left without
+ * a question: the session is over, or the typed values were sent or given up. While `isQuiet` is true, only the address
+ * is being changed, and the router must not draw. `draw` draws the page of the address again.
  * @type {View}
  */
 export const view = { current: null, isQuiet: false, mayLeave: false, draw: () => {} }
@@ -460,7 +460,7 @@ export const hideFragment = () => replaceAddress(location.pathname + location.se
 export const goTo = url => location.assign(url)
 
 /**
- * Goes to `url` without a question, even if something that was typed was not sent.
+ * Goes to `url` without a question, even if typed values were not sent.
  * @type {(url: string) => void}
  */
 export function leaveFor(url) {

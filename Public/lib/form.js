@@ -180,7 +180,8 @@ function row(field) {
 	const raw = () => rawOf(type, control)
 	const before = raw()
 	const put = value => putRaw(type, control, value)
-	// Warn of a name that looks like another. Some browsers return the domain of an email address in its ASCII form.
+	// Warn of a name that looks like another. A name in ASCII form (xn--…) is checked, too, since some browsers return
+	// the domain of an email address in that form.
 	const odd = (type === "email" || field.named) && h("div", { id: `${id}w`, "aria-live": "polite" })
 	const judge = async () =>
 		(odd.dataset.said || /[^\0-\x7f]|xn--/i.test(raw())) && (await import("./lookalike.js")).warn(odd, raw())

@@ -30,8 +30,8 @@ function checksum(text) {
 }
 
 /**
- * Finds an API key in `text`, or a part of a key that is longer than the part that lists show. Returns null if there is
- * none. `isWhole` says whether the key is complete and its checksum is right.
+ * Finds an API key, or a part of one, in `text`; a part counts only if it is longer than what lists show of a key.
+ * Returns null if there is none. `isWhole` says whether the key is complete and its checksum is right.
  * @type {(text: string) => { key: string, isWhole: boolean } | null}
  */
 function keyIn(text) {
@@ -311,7 +311,7 @@ export function open({ tab, text = "" } = {}) {
 
 	function key(event) {
 		const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key]
-		// In a search field, the first Escape would only clear the text.
+		// Close at the first Escape. In a search field, it would otherwise only clear the text.
 		if (event.key === "Escape") box.close()
 		if (step == null) return
 		event.preventDefault()
@@ -357,8 +357,8 @@ export function press(key) {
 }
 
 /**
- * Focuses and presses the button that a selector finds. When a dialog that it opens is closed, the focus returns to the
- * button.
+ * Focuses and presses the button that a selector finds. The button may open a dialog; when the dialog is closed, the
+ * focus returns to the button.
  */
 function use(button) {
 	const one = document.querySelector(button)

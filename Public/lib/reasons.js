@@ -18,8 +18,8 @@ const first = items => {
 }
 
 /**
- * Returns an `act` that calls `word` on the user whom an attempt is about, with the result of `body`. If the attempt
- * has no user id, the user is found by the address, and with `status` only among users of that status.
+ * Returns an `act` that sends a request to `/users/<id>/<word>` for the user of an attempt, with the result of `body`.
+ * If the attempt has no user id, the user is found by the address, and with `status` only among users of that status.
  */
 const ofUser = (word, body, status) => async (one, place) => {
 	const { email: q, user_id: ids } = one

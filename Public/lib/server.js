@@ -55,7 +55,7 @@ export const describeRequest = (path, { body, method = body ? "POST" : "GET", ..
 	({ ...more, method, path: `/v1${path}`, body: body ? JSON.stringify(body, masked, 2) : undefined })
 
 // The time of the last step-up, by the page's clock. The step-up replaced the session's cookie, so a GET that was under
-// way with the old cookie is sent once more. `asking` counts the questions for a proof that are open.
+// way with the old cookie is sent once more. `asking` is the number of questions for a proof that are open now.
 let steppedUp = 0
 let asking = 0
 /**
@@ -106,7 +106,8 @@ const whole = async answer => new Response(answer.status === 204 ? null : await 
 
 // A POST has an idempotency key if its path matches this, unless it uploads a file.
 const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|\?|$)/
-// While its act is still under way, a request is repeated every half second, at most this many times.
+// A request is repeated every half second while an earlier request for the same act is under way, at most this many
+// times.
 const MOST_TRIES = 20
 /**
  * Returns the server's answer if its status is 2xx, and throws any other answer as a `Problem`.
@@ -424,7 +425,7 @@ export function places() {
 }
 
 /**
- * The pages of a tenant that have further pages below them, each with a pattern of the ids of those pages.
+ * For each page of a tenant that has pages below it: a pattern for the ids in the addresses of these lower pages.
  * @type {Record<string, RegExp>}
  */
 const HAS_MORE = { users: /./, invites: /^join-links$/, keys: /./, jobs: /./ }

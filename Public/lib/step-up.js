@@ -49,8 +49,8 @@ export function stepUp({ detail, methods = [], remedies = [] }) {
 }
 
 /**
- * What an operator can do who has no method of proof. Signing in again, which ends the session, is offered only if it
- * is among the `remedies`.
+ * What an operator without a method of proof can do. Signing in again, which ends the session, is offered only if it is
+ * among the `remedies`.
  * @type {(remedies: string[], done: () => unknown) => HTMLElement}
  */
 export function leadsOn(remedies, done = () => {}) {

@@ -175,7 +175,7 @@ export const filterLink = (name, value, shown) => (value == null ? shown
 // The bar above a list: search, filters, export and the button for a new thing.
 
 /**
- * Matches an API key, or a part of a key that is longer than the part that lists show. Such a text is never searched
+ * Matches an API key or a part of one, if it is longer than what lists show of a key. Such a text is never searched
  * for; see palette.js.
  */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
@@ -402,7 +402,7 @@ function rowSelection(spec, reload) {
 // What the reader chooses to see: the columns of a list, and the whole record of a row.
 
 /**
- * Which columns of the list `name` are shown, as this browser has stored it, and the button to choose them. The first
+ * This browser's stored choice of the columns of the list `name`, and the button that changes the choice. The first
  * column is always shown. `change()` is called after each choice.
  */
 function columnChoice(all, name, change) {

@@ -48,7 +48,8 @@ const CHOICES = Object.entries(ACTIONS).flatMap(([kind, verbs]) => {
 })
 
 /**
- * The path of a thing's page below its tenant, by the thing's kind; `PLATFORM` has those of things outside a tenant.
+ * The path of a thing's page below its tenant, by the thing's kind. `PLATFORM` has the paths for things outside a
+ * tenant.
  */
 const PAGES = {
 	api_key: ({ id }) => `keys/${id}`, cors_origin: ({ name }) => `origins${queryString({ q: name })}`,

@@ -72,8 +72,8 @@ export default async ({ path = "", ...page }) => {
 }
 
 /**
- * Shows sign-ins that failed before any rule was applied: the one whose `reference` a page showed to the person, or
- * else the most recent ones.
+ * Shows sign-ins that failed before any rule was applied. With the `reference` that a page showed to the person, it
+ * shows only that sign-in; without it, the most recent ones.
  * @type {(node: HTMLElement, path: string, reference?: string) => Promise<void>}
  */
 const drawFailed = (node, path, reference) => loadPart(node, async () => {
@@ -177,8 +177,8 @@ async function drawWays(page, one, node) {
 }
 
 /**
- * The choice for a sign-in whose address is that of an existing account, if the address was never proved there. The
- * operator decides whose account it is.
+ * A sign-in came with the address of an existing account, for which the address was never proved. Here the operator
+ * chooses whose account it is.
  */
 function whose(one) {
 	const path = `/tenants/${one.tenant_id}/provisioning/decisions/${one.id}/resolve`

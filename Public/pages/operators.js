@@ -134,7 +134,8 @@ const edit = (one, reload) => formDialog({
 const hasFactor = ({ factors: own }) => own.totp || own.passkeys + own.passkeys_unusable > 0
 
 /**
- * Whether the account has a second factor. If not, also the time from which its password alone is refused.
+ * Shows whether the account has a second factor. If it needs one and has none, also shows from when the password alone
+ * is refused.
  * @type {(one: API.Operator) => Child}
  */
 const secondFactor = one => [

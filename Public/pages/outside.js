@@ -15,8 +15,8 @@ import { form } from "../lib/form.js"
 /** Milliseconds after which the page asks for a new challenge; the server accepts one for 5 minutes. */
 const FRESH = 270000
 
-// The request to the browser for its list of passkeys; null if there is none. The browser allows one request at a
-// time, so a press on any passkey button, even on that of a later step, ends it.
+// The request to the browser for its list of passkeys; null if there is none. The browser allows one request at a time,
+// so a press on any passkey button, even on that of a later step, ends this request.
 let waiting = null
 /**
  * The part of the page for the sign-in by a passkey, after which it calls `done()`. `ways` are the ways to sign in that
@@ -107,7 +107,8 @@ const FAULTS = {
 	unavailable: "The provider cannot be reached. Try again in a moment.",
 }
 /**
- * Why the sign-in at the provider failed, in words, by the code in the address after the return.
+ * Why the sign-in at the provider failed, in words. The `code` is in the address when the browser comes back from the
+ * provider.
  * @type {(code: string) => string}
  */
 const faultOf = code => FAULTS[code] ?? "The sign-in at the provider failed. Start again."
@@ -313,8 +314,8 @@ function reset(page, token) {
 }
 
 /**
- * The page for reporting a change that the person did not make. Opening the link ends nothing, since mail systems
- * open links by themselves; only the button does.
+ * The page for reporting a change that the person did not make. Only its button ends the sessions; opening the link
+ * does not, since mail systems open links by themselves.
  */
 function notMe(page, token) {
 	if (!token) return noCode(page, "No link here", code => notMe(page, code))

@@ -203,9 +203,9 @@ async function numbers(signal, cards, chart, signUps) {
  */
 
 /**
- * Draws the figures. Each is a link to the list that has as many entries, with two exceptions. The users of the whole
- * platform are in no single list, so their number leads to the search for a person. The uses of the tenants' keys
- * have no link, since no list has all these keys.
+ * Draws the figures. Each is a link to the list of what it counts, with two exceptions on the overview of the whole
+ * platform. Its users are in no single list, so their number leads to the search for a person. The uses of API keys
+ * have no link, since no list has the keys of all tenants.
  */
 function drawCards(node, data) {
 	const points = data.sign_ups

@@ -257,7 +257,7 @@ const inviteList = async page => {
 }
 
 /**
- * The filter's choice for invites whose mail failed, so that they should be sent again.
+ * The filter's choice for invites whose mail failed. These should be sent again.
  * @type {Choice}
  */
 const FAILED = { value: "refused,bounced", text: t`Refused or bounced` }

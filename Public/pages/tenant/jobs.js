@@ -247,7 +247,7 @@ const ASKED = {
 }
 
 /**
- * The acts {text, run} that a job allows in its present state. An act that ends the job is asked about first.
+ * The acts {text, run} that a job allows in its present state. Before it is cancelled or undone, the operator is asked.
  * @type {(page: TenantPage, one: API.Job, after: () => unknown) => Act[]}
  */
 const jobActs = (page, one, after) => {

@@ -205,8 +205,8 @@ const rollBack = (page, current, { version, policy: { version: _, ...body } }) =
 })
 
 /**
- * Publishes the policy. If the rule for inactive users changes, it first shows how many users that concerns, and
- * asks.
+ * Publishes the policy. If the rule for inactive users changes, it first shows how many users the new rule concerns,
+ * and asks whether to publish it.
  */
 async function send(path, base, body) {
 	const options = { method: "PUT", body, etag: etagOf(base) }

@@ -9,7 +9,7 @@ import { appearance } from "./appearance.js"
 /** @type {(page: TenantPage) => Promise<any>} */
 export default async page => {
 	const { path } = page
-	// The tenant is requested again, so that what is saved is sent with the version that is shown.
+	// Request the tenant anew: the form must send the version (`etag`) of the values that it shows.
 	const one = await page.get(path)
 	let etag = etagOf(one)
 	const rename = form([{ name: "name", label: "Name", required: true }], {

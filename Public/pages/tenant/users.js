@@ -74,7 +74,7 @@ export const ROLE = { name: "role", label: "Role", options: ROLES }
 /** @type {Field} */
 const EXTERNAL_ID = { name: "external_id", label: "External id", hint: "The user's id in your own system." }
 /**
- * The kinds of provider with which a user's sign-in can be linked; a password is no such sign-in.
+ * The kinds of provider whose sign-ins can be linked to a user. Sign-ins by a password cannot be linked.
  * @type {Choice[]}
  */
 export const KINDS = choices("oidc google github cognito")
@@ -96,7 +96,7 @@ const SEEN = [
 ]
 function seen(code) {
 	if (code === "never") return { never_signed_in: true }
-	// Rounded to the minute, so that all pages of a list have the same query.
+	// The time is rounded to the minute, so that all pages of a list have the same query.
 	const at = new Date(Math.floor((Date.now() - Math.abs(code) * 86400000) / 60000) * 60000).toISOString()
 	return Number(code) < 0 ? { last_sign_in_until: at } : { last_sign_in_since: at }
 }
