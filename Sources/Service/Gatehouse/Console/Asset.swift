@@ -295,11 +295,11 @@ enum Gzip {
 }
 
 /// Removes comments and indentation from scripts and styles before they are served, which saves an
-/// eighth of their size. Only a comment on lines of its own is removed. It leaves empty lines, so
-/// that line numbers in errors are those of the source.
+/// eighth of their size. Only a comment on lines of its own is removed. An empty line remains for
+/// each of its lines, so that line numbers in errors are those of the source.
 ///
-/// This would also change a template literal (a text in backquotes) of several lines, so a test
-/// refuses such literals.
+/// This removal would also change a template literal (a text in backquotes) of several lines, so a
+/// test refuses such literals.
 enum CommentLines {
     /// Returns a script or a style without comments and indentation, and any other file unchanged.
     static func removed(from file: FileTree.File) -> FileTree.File {

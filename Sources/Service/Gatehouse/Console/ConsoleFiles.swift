@@ -58,8 +58,8 @@ package struct ConsoleFiles: Sendable {
 
     /// Returns the response for `/`, `/console`, `/invite`, `/join`, `/reset`, `/email`, `/not-me`,
     /// `/favicon.svg` and all paths below `/console/` (404 with the shell if there is no such
-    /// page); `nil` for any other path. For HEAD it has the body of GET, which the encoder counts
-    /// and then omits (RFC 9110 §9.3.2).
+    /// page); `nil` for any other path. The response to HEAD has the same body as that to GET; the
+    /// encoder counts the body and then omits it (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
         guard let file = file(of: request.path) else { return nil }
         guard request.method == .get || request.method == .head else {
@@ -108,7 +108,8 @@ package struct ConsoleFiles: Sendable {
         if let address = Self.mended(path) { return .moved(address) }
         let bytes = path.utf8
         guard bytes.starts(with: "/console/".utf8) else { return nil }
-        // An asset of an earlier version is 404. It must not get the shell, which is no script.
+        // A request for an asset of an earlier version gets 404 without the shell: the browser
+        // expects a script, and the shell is a page.
         guard bytes.starts(with: "/console/assets/".utf8) else {
             return ConsolePaths.has(path) ? .page(shell) : .unknown
         }

@@ -26,13 +26,13 @@ package struct StaticPage: Sendable {
 extension Response {
     private static let isLong = 4_096
 
-    /// Returns the response, with a long body compressed by gzip if one of our own pages asked for
-    /// it: a list of 50 rows shrinks to a tenth. Programs get lists uncompressed, since for them
-    /// time matters more than size.
+    /// Returns the response. A long body is compressed by gzip if one of our own pages sent the
+    /// request: a list of 50 rows shrinks to a tenth. Programs get lists uncompressed, since for
+    /// them time matters more than size.
     ///
     /// Compression cannot leak a secret to an attacker whose text is in the response (BREACH): the
-    /// browser's `Sec-Fetch-Site` proves that no other site asked, and no response to GET contains
-    /// a secret.
+    /// browser's `Sec-Fetch-Site` proves that no other site sent the request, and no response to
+    /// GET contains a secret.
     package func compressed(for request: Request) -> Response {
         guard case .bytes(let bytes) = body, bytes.count >= Self.isLong, request.method == .get,
             request.first("sec-fetch-site")?.utf8.elementsEqual("same-origin".utf8) ?? false,
@@ -50,8 +50,8 @@ extension Response {
 
 /// The security header fields of every response of the console.
 enum SecurityHeaders {
-    /// A content security policy that allows only files of this origin, and no string as markup or
-    /// script.
+    /// The content security policy. Pages may load only files of this origin, and may not use a
+    /// string as markup or script.
     static let contentSecurityPolicy = """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
         connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; \
