@@ -52,9 +52,9 @@ enum CSV {
     /// the operator who opens the file (OWASP, CSV injection). In some languages, such characters
     /// include full-width signs.
     ///
-    /// A program that separates cells at semicolons or tabs begins a cell after each of these
-    /// characters as well. An apostrophe that looks like a guard gets a guard, too, so that
-    /// `unguarded` restores every text.
+    /// Some programs also begin a new cell after a semicolon, a tab or a line break, so such
+    /// characters get a guard there, too. An apostrophe that looks like a guard also gets a guard,
+    /// so that `unguarded` restores every text.
     static func guarded(_ text: String) -> String { walked(text) { $0.append("'") } }
 
     /// The text as it was before `guarded`.
@@ -65,7 +65,7 @@ enum CSV {
     private static func walked(
         _ text: String, atGuard: ((inout String.UnicodeScalarView) -> Void)?
     ) -> String {
-        // Most texts begin with a plain character and contain no separator.
+        // Most texts need no change: they begin with a plain character and contain no separator.
         guard let first = text.utf8.first, !isPlain(first) || text.utf8.contains(where: isSeparator)
         else { return text }
         let scalars = Array(text.unicodeScalars)

@@ -26,8 +26,8 @@ package struct Call: Sendable {
     var received: ReceivedBody?
     /// The path, sort order and filters of the list, to which a cursor is bound.
     var listIdentity: String = ""
-    /// The export of the list as a file; `nil` if a page was requested. If it is set, `page` and
-    /// `list` handle the next part of the file.
+    /// The export of the list as a file; `nil` if a page was requested. During an export, `page`
+    /// and `list` handle the next part of the file.
     var export: ListExport?
 
     /// Creates a call of an anonymous caller, without tenant and input. The dispatcher sets these.
@@ -123,8 +123,8 @@ extension Call {
 
 /// Checks for callers who may see only their own objects.
 extension Call {
-    /// The user to whose objects this right of the caller is limited; `nil` if the right is not
-    /// limited.
+    /// If the caller has this right only for its own objects, returns the id of the caller's user;
+    /// otherwise `nil`.
     func bound(_ right: Right) -> UUID? { Permissions.bound(principal.subject, right) }
 
     /// Whether the caller may see the objects of this user. A caller who is limited to its own

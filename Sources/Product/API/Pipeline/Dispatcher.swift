@@ -292,7 +292,7 @@ extension Dispatcher {
     }
 
     /// Text that follows "There is no such path" and names the path that was probably meant; empty
-    /// if there is none.
+    /// if no similar path exists.
     private func hint(_ path: String) -> String {
         let bare = path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
         let meant = [bare, "/v1" + bare].first { !sameBytes($0, path) && table.match($0) != nil }
@@ -331,10 +331,11 @@ extension Dispatcher {
     }
 
     /// Finds the path's tenant. A tenant that is not the caller's, an unknown tenant and an id that
-    /// is not a UUID all get the same 404. A credential that lacks the right in every tenant is
-    /// refused before the tenant is looked up: otherwise 403 and 404 would reveal which tenants
-    /// exist. This early refusal is for the platform's credentials, and at the platform's endpoints
-    /// for all credentials.
+    /// is not a UUID all get the same 404.
+    ///
+    /// A platform credential without the right is refused before the tenant is looked up: otherwise
+    /// 403 and 404 would reveal which tenants exist. At the platform's own endpoints, every
+    /// credential without the right is refused as early.
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if exchange.call.principal.platform || endpoint.isOutsideTenants {
@@ -574,9 +575,10 @@ package struct ReceivedBody: Sendable {
 
 extension Dispatcher {
     /// Receives the body in pieces, and then answers as if it had arrived whole. Afterwards it
-    /// deletes what was stored and not used: the response may be a stored one, for which no handler
-    /// runs. In the check of the idempotency key, the digest of the body stands for the body.
-    /// Receiving may take long, so the caller is checked again afterwards.
+    /// deletes what no handler has used of the body: if the request is a repetition, it gets the
+    /// stored response, and no handler runs. In the check of the idempotency key, the digest of the
+    /// body stands for the body. Receiving may take long, so the caller is checked again
+    /// afterwards.
     func receiving(
         _ receive: Endpoint.Receive, _ exchange: inout Exchange,
         _ answer: (inout Exchange) async throws -> Response

@@ -62,8 +62,9 @@ package struct Endpoint: Sendable {
     /// Whether the response is a stream of events, each sent when it occurs. The number of streams
     /// is limited, and the caller is checked again before each piece.
     package var isStream = false
-    /// Whether a standby database may answer if the request contains a position. This is for a GET
-    /// of many rows, on which no decision and no conditional change is based.
+    /// Whether a standby database may answer if the request contains a position. True only for a
+    /// GET that returns many rows, and whose response is not used for a decision or a conditional
+    /// change.
     package var mayLag: Bool
     /// Whether pages of every origin may read the response, without credentials.
     package var isPublicDocument = false

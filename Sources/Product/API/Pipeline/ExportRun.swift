@@ -127,7 +127,8 @@ extension CallerPrincipal {
     fileprivate func hasRights(of other: CallerPrincipal) -> Bool {
         var renamed = other
         renamed.name = name
-        // The remainder of a rate limit is not a right, and the repeated check does not compute it.
+        // Ignore the remainder of the rate limit: it is not a right, and the repeated check does
+        // not compute it.
         renamed.rateLimit = rateLimit
         return self == renamed
     }

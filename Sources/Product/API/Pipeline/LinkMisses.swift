@@ -29,8 +29,8 @@ enum LinkMisses {
             userAgent: call.request.first("user-agent").map {
                 String($0.unicodeScalars.prefix(512))
             }, at: call.now)
-        // The response does not depend on whether this can be stored, and the reason is also in the
-        // log.
+        // Ignore errors here: the response does not depend on this record, and the reason is also
+        // in the log.
         let tenant = try? await call.database.tenant(ofToken: token)
         try? await call.database.scope(tenant ?? .platform).keep(failed)
         var problem = problem

@@ -146,7 +146,7 @@ package struct Cursor: Sendable, Equatable {
         let content = Array(bytes.dropLast(8))
         guard word(bytes.suffix(8)) == checksum(content, list),
             let key = String(validating: content.dropFirst(24), as: UTF8.self),
-            // A text in PostgreSQL cannot contain NUL.
+            // Refuse NUL, which a text in PostgreSQL cannot contain.
             !key.utf8.contains(0)
         else { return nil }
         self.key = key
@@ -186,7 +186,7 @@ struct ListFilter: Sendable {
             }, open: parameters.contains(where: \.isFamily))
     }
 
-    /// Throws 422 for members that none of the parameters covers, as for a query.
+    /// Throws 422 for members that are not parameters of the list, as for a query.
     func check(_ parameters: [QueryParameter]) throws {
         let errors = input.members.compactMap { member -> FieldError? in
             guard let parameter = parameters.first(where: { $0.covers(member.name) }) else {

@@ -18,8 +18,9 @@ package enum RecentAct: Sendable {
     case askedOrStored(String, @Sendable (Call) -> Bool)
 }
 
-/// The endpoints that create a credential, change who is trusted, or end much at once. They need
-/// recent proof of presence. A test lists every other write, with the reason why it needs none.
+/// The endpoints that need recent proof of presence: they create a credential, change who is
+/// trusted, affect many objects, or cannot be undone. A test lists every other write, with the
+/// reason why it needs no proof.
 package enum RecentActs {
     /// The condition for each such endpoint, by operation id.
     package static let all: [String: RecentAct] = [
@@ -81,7 +82,7 @@ package enum RecentActs {
         },
         "linkIdentity": .always("A sign-in linked by hand"),
         "createLinkGrant": .always("A link grant"),
-        // It gives an account to another person, or another address to an account.
+        // This act gives an account to another person, or another address to an account.
         "resolveDecision": .always("A user's new sign-in or address"),
         "mergeUsers": .asked("A merge") { !$0.isDryRun },
         "undoMerge": .always("The undo of a merge"),
@@ -148,7 +149,7 @@ extension Call {
         if user.role == .admin { try requireRecentSignIn(for: "Letting an admin in") }
     }
 
-    /// The text for an operator none of whose second factors can be used.
+    /// The text for an operator who has second factors and can use none of them.
     static let unusableFactors =
         "Your passkeys were made for another name of this server, or your second factors were "
         + "disowned by mail. The server's administrator can let you in again with `gatehouse "

@@ -57,8 +57,8 @@ extension Response {
 package enum ETag {
     package static func version(_ version: Int) -> String { "\"v\(version)\"" }
 
-    /// A tag from the time of the last write, in microseconds. Responses contain that time less
-    /// exactly, so it may be the same for two writes.
+    /// A tag from the time of the last write, in microseconds. Responses show that time with less
+    /// precision, in which two writes may have the same time.
     package static func updated(_ time: Timestamp) -> String {
         "\"t\(String(time.microseconds, radix: 36))\""
     }

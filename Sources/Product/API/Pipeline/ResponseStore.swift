@@ -5,7 +5,7 @@ import Text
 
 /// Stores responses for `Idempotency-Key` in the database for 24 hours, for all replicas. A
 /// response with a one-time secret is encrypted. The encryption key is derived from the server's
-/// secret and the header's value, of which only a hash is stored.
+/// secret and the header's value. Only a hash of that value is stored.
 struct ResponseStore: Sendable {
     private static let plain: UInt8 = 0
     private static let sealed: UInt8 = 1

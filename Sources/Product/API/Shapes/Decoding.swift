@@ -355,8 +355,8 @@ package struct Input: Sendable, Equatable {
 extension Input {
     /// Throws 422 for a read-only member of the body whose value differs from the current value.
     /// PUT and PATCH may repeat such members as GET returned them. `counted` is a member that may
-    /// differ, because it is computed for each response. `ways` states for a member how it can be
-    /// changed.
+    /// differ, because it is computed for each response. `ways` has, by the name of a member, a
+    /// text on how that member can be changed.
     package func checkRepeated(
         against current: JSONValue, but counted: String? = nil, ways: [String: String] = [:]
     ) throws {
