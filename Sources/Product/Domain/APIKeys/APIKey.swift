@@ -81,8 +81,9 @@ package struct APIKey: Sendable, Equatable {
     package var revocationReason: String?
     /// When the owning user was deleted. The key counts as revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
-    /// True if the key got its scopes before this rule existed: only a caller with all rights of an
-    /// admin may give an admin-equivalent scope. It becomes false when the scopes are given again.
+    /// True if the key got its scopes before a rule was introduced: only a caller with all rights
+    /// of an admin may give an admin-equivalent scope. It becomes false when the scopes are given
+    /// again.
     package var isGivenBefore = false
     /// The id of the key whose rate limit counter this key shares; `nil` if it has its own.
     package var limitSharedWith: UUID?

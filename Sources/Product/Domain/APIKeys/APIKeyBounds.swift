@@ -44,9 +44,9 @@ package struct APIKeyBounds: Sendable, Equatable {
             expiresAt: expiresAt)
     }
 
-    /// Returns the parts in which `other` is wider than these bounds. Scopes of a tenant's
-    /// catalogue give no rights at `/v1`, so they count only if `countsCatalogue` is true, which is
-    /// for a change of the key itself.
+    /// Returns the parts in which `other` is wider than these bounds. Pass true as
+    /// `countsCatalogue` for a change of the key itself. If it is false, scopes of a tenant's
+    /// catalogue do not count, since they give no rights at `/v1`.
     package func exceeded(by other: APIKeyBounds, countsCatalogue: Bool = false) -> [Part] {
         Part.allCases.filter { part in
             switch part {

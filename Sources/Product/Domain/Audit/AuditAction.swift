@@ -147,8 +147,9 @@ package enum AuditAction: String, Sendable, CaseIterable {
     /// The cached answers that a change makes stale. They are discarded before the request that
     /// makes the change is answered.
     package enum Invalidation: Sendable {
-        /// No answers: the action changes nothing that is cached. The creation of keys and users
-        /// also counts here, since only active keys and users are cached.
+        /// No answers: the action changes nothing that is cached. The creation of a key or a user
+        /// is such an action too, since the cache has no entry for a key or a user that does not
+        /// exist.
         case nothing
         /// All cached answers that depend on the changed thing.
         case target

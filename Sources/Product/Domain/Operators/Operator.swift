@@ -54,7 +54,7 @@ package enum SignInMethod: String, Sendable, CaseIterable {
     case password, totp
     case recoveryCode = "recovery_code"
     case passkey, provider, link
-    /// A sign-in at a provider that reported that a second factor was used.
+    /// A sign-in at a provider, which reported the use of a second factor.
     case providerMFA = "provider_mfa"
 
     /// Whether the method is a second factor that counts for a step-up. A recovery code does not

@@ -52,8 +52,8 @@ package struct CORSPolicy: Sendable {
         if isSuspended { return refuse(request, .tenantSuspended) }
         guard let match = match(first, text, at: now) else { return refuse(request, .notListed) }
         if request.isPreflight { return preflight(request, match) }
-        // The page could not read the response, but the request could still write. So an origin
-        // that is listed without credentials must not use the cookie that the browser adds.
+        // A page whose origin is listed without credentials must not use the cookie that the
+        // browser adds: the page could not read the response, but its request could still write.
         if request.carriesCookie, !Self.mayCarryCredentials(request, match) {
             return refuse(request, .credentialsNotAllowed, rule: match.rule)
         }

@@ -8,7 +8,7 @@ package enum Permission: Sendable, Equatable {
     case notFound
 }
 
-/// The properties of an action's object on which rights depend.
+/// The object of an action, reduced to the properties on which rights depend.
 package struct PermissionTarget: Sendable, Equatable {
     /// The owner of the object. For an audit event this is the actor.
     package var ownerID: UUID?
@@ -77,12 +77,12 @@ package enum Permissions {
         }.map(\.rawValue)
     }
 
-    /// Returns the widest role that this principal may give to a user. It also limits other changes
-    /// that give a user more control: the principal may give a new address, sign-in or password, or
-    /// restore a deleted user, only if the user's role is at most this role. To reach a role, the
-    /// principal must have all rights of the role that permit a change, except rights over own
-    /// objects. A key that is bound to addresses, origins or a rate does not reach `admin`. Every
-    /// principal reaches `member`, because that role has no such rights.
+    /// Returns the widest role that this principal may give to a user. The role also limits other
+    /// changes that give a user more control (a new address, sign-in or password, or the restoring
+    /// of a deleted user): they are permitted only if the user's role is at most this role. To
+    /// reach a role, the principal must have all rights of the role that permit a change, except
+    /// rights over own objects. A key that is bound to addresses, origins or a rate does not reach
+    /// `admin`. Every principal reaches `member`, because that role has no such rights.
     package static func widestRole(_ principal: Principal, in tenant: UUID) -> UserRole {
         UserRole.allCases.last { lacking(principal, for: $0, in: tenant).isEmpty } ?? .member
     }

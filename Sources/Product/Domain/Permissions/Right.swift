@@ -110,8 +110,8 @@ package enum ManagementScope: String, Sendable, CaseIterable {
     case keysVerify = "keys:verify"
     case mailBounces = "mail:bounces"
 
-    /// Whether the scope is as powerful as an admin's rights, because its holder can change what
-    /// proof people need to become users, or can create operators.
+    /// Whether the scope is as powerful as an admin's rights. With such a scope a key can create
+    /// operators, or change the proof that people need to become users.
     package var isAdminEquivalent: Bool {
         switch self {
         case .providersWrite, .clientsWrite, .policyWrite, .operatorsWrite, .hooksSignup: true

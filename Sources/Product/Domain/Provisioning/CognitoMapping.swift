@@ -59,11 +59,11 @@ package enum CognitoMapping {
         Person(identity: IdentityKey(provider: .cognito, issuer: pool.issuer, subject: userName))
     }
 
-    /// Returns the person whom an entry of an id token's `identities` (`providerName`, `userId`) or
-    /// an event's user name describes. An upstream that is not mapped gets its own issuer,
-    /// `<pool>/<upstream>`, so that its users are never confused with the pool's own users, who
-    /// choose their names. Returns nil if `upstream` cannot be an upstream's name: AWS allows no
-    /// `_` in it.
+    /// Returns the person for a user of an upstream. `upstream` and `subject` come from an entry of
+    /// an id token's `identities` (`providerName`, `userId`), or from an event's user name. An
+    /// upstream that is not mapped gets its own issuer, `<pool>/<upstream>`, so that its users are
+    /// never confused with the pool's own users, who choose their names. Returns nil if `upstream`
+    /// cannot be an upstream's name: AWS allows no `_` in it.
     package static func federated(pool: Provider, upstream: String, subject: String) -> Person? {
         guard !upstream.utf8.isEmpty, !upstream.utf8.contains(0x5F), !subject.utf8.isEmpty else {
             return nil

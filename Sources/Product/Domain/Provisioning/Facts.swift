@@ -88,8 +88,8 @@ package struct KnownIdentity: Sendable {
     package var tenantID: UUID
     /// The user as stored; it may be a deleted one.
     package var user: UserFacts
-    /// Whether only the tenant says that the identity belongs to that user. Then it counts only in
-    /// that tenant.
+    /// Whether only the tenant asserts that the identity belongs to the user. Such an identity
+    /// counts only in that tenant.
     package var isAssertedByTenant: Bool
     /// Whether the attempt's `sub` is already bound to the identity.
     package var hasThisSub: Bool
@@ -209,8 +209,8 @@ package struct Reservation: Sendable, Equatable {
         self.sub = sub
     }
 
-    /// Whether the reservation belongs to a `sub` other than `other`: another person with the same
-    /// user name.
+    /// Whether the reservation belongs to another person with the same user name: its `sub` differs
+    /// from `other`. False if either of them is nil.
     package func isAnothers(_ other: String?) -> Bool {
         guard let sub, let other else { return false }
         return !sameBytes(sub, other)
@@ -258,8 +258,8 @@ package struct TenantFacts: Sendable {
     package var lapsedInvite: InviteFacts?
     /// The tenant's claim on the address's domain, if the claim is not proved yet.
     package var unprovedDomain: TenantDomain?
-    /// A verified domain of which the address's domain is a subdomain, but whose claim does not
-    /// include subdomains.
+    /// A verified domain above the address's domain. Its claim does not include subdomains, so it
+    /// does not cover the address.
     package var parentDomain: TenantDomain?
 
     /// The defaults describe an active tenant that does not know the address.

@@ -30,8 +30,8 @@ extension Provisioning {
     package static let nearestYesRuns = 12
 
     /// Returns changes that would admit the attempt, the smallest first. Each change is enough by
-    /// itself. `facts` are the facts that the reader of the answer may know, including those that
-    /// did not help.
+    /// itself. `facts` are limited to what the reader of the answer may know. They include facts
+    /// that did not help the person.
     package static func wouldAdmit(
         _ attempt: Attempt, facts: Facts, refused: Reason, now: Timestamp
     ) -> [NearestYes] {

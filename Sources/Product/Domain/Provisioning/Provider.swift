@@ -54,8 +54,8 @@ package struct Provider: Sendable, Equatable {
     package var domains: [String]
     /// The configured upstreams of a Cognito pool; others may still occur in events.
     package var upstreams: [Upstream]
-    /// Whether sign-ins from upstreams of the pool that are not configured are refused with
-    /// `provider_unknown`.
+    /// Whether a sign-in from an upstream of the pool is refused with `provider_unknown` if the
+    /// upstream is not configured.
     package var strictUpstreams: Bool
     /// The tenant for each OAuth client id of the provider.
     package var clientTenants: [String: UUID]
@@ -152,8 +152,8 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// Returns the configured trust with its domains: the upstream's, or else the provider's. `nil`
-    /// stands for the default of the provider's kind.
+    /// Returns the configured trust with its domains: the upstream's, or else the provider's.
+    /// Returns nil if neither is configured; the default of the provider's kind then applies.
     private static func trust(
         _ provider: Provider, upstream name: String?
     ) -> (EmailTrust, [String])? {

@@ -28,8 +28,8 @@ package enum Provisioning {
     }
 }
 
-/// The state of one pass through the rules. Each rule is a method in a file of its own that returns
-/// a verdict, or nil to continue with the next rule.
+/// The state of one pass through the rules. Each rule is a method, in a file of its own. The method
+/// returns a verdict, or nil to continue with the next rule.
 struct Evaluation {
     let attempt: Attempt
     let facts: Facts
@@ -217,8 +217,8 @@ extension Provisioning {
             rest.trace = verdict.trace
             return rest
         case .refused:
-            // Any other refusal stays. So does a refusal whose real reason is hidden, because a
-            // stranger must get the same text for every refusal.
+            // A refusal for any other reason than `noTenant` stays. So does a refusal whose real
+            // reason is hidden, because a stranger must get the same text for every refusal.
             guard verdict.reason == .noTenant, verdict.publicReason == nil else { return verdict }
             var rest = Verdict(.deferred)
             rest.trace = verdict.trace

@@ -60,9 +60,10 @@ package enum Retry {
         }
     }
 
-    /// Returns the recomputed verdict, with one exception: if it is a refusal, but the recorded
-    /// decision created a user who still waits for approval, the returned refusal says that this
-    /// user waits. This holds even if the rules now refuse because of another tenant.
+    /// Returns the recomputed verdict, with one exception. The recorded decision may have created a
+    /// user who still waits for approval. If so, and if the recomputed verdict is a refusal, the
+    /// returned refusal says that this user waits, even if the rules now refuse because of another
+    /// tenant.
     package static func waiting(
         after recorded: Recorded, recomputed: Verdict, facts: Facts
     ) -> Verdict {

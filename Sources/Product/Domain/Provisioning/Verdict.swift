@@ -38,7 +38,7 @@ package enum Reason: String, Sendable, CaseIterable {
 /// A change that storage makes for a verdict. All effects are written in their order, in one
 /// transaction.
 package enum Effect: Sendable, Equatable {
-    /// Removes a user that no rule can lead to, without a trace that would block its address.
+    /// Removes a user whom no rule can find. No tombstone remains that would block the address.
     case removeUnreachableRow(user: UUID)
     /// Removes the user's passwords, identities, sessions and reset tokens that came without a
     /// proof of the address.
@@ -133,8 +133,8 @@ package struct Verdict: Sendable, Equatable {
 
 /// The result of one rule, as a step of the trace.
 package struct TraceEntry: Sendable, Equatable {
-    /// The `result` of a step of rule 8 if it was never proved that the account's owner has the
-    /// address. An operator must then decide whose account it is.
+    /// The `result` of a step of rule 8 if the address of the existing account was never proved. An
+    /// operator must then decide whose account it is.
     package static let addressUnproved = "address_unproved"
 
     package var rule: Rule

@@ -8,7 +8,7 @@ package enum DisposableDomains {
         suffixes(of: domain).contains { all.contains($0) }
     }
 
-    /// Returns the domain and every domain above it, by whole labels: for `a.b.c`, `a.b.c`, `b.c`
+    /// Returns the domain and every domain above it, by whole labels: `a.b.c` gives `a.b.c`, `b.c`
     /// and `c`.
     static func suffixes(of domain: String) -> [String] {
         let labels = domain.split(separator: ".")

@@ -7,8 +7,8 @@ package struct TenantPolicy: Sendable, Equatable {
         case closed, open, domain, approval
         case inviteOnly = "invite_only"
     }
-    /// Whether a sign-in at another provider is added to an existing user: never (`off`), or if the
-    /// provider is authoritative for the address.
+    /// Whether a sign-in at another provider is added to an existing user: never (`off`), or only
+    /// if the provider is authoritative for the address.
     package enum AutoLink: String, Sendable, CaseIterable { case off, authoritative }
 
     /// The lowest `password_min` that a tenant may set.

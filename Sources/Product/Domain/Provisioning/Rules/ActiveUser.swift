@@ -26,9 +26,10 @@ extension Evaluation {
         return refuse(.activeUser, .identityLinkRequired, "\(user.id)", user: user.id, about: about)
     }
 
-    /// Whether this sign-in may be added to the account. A link grant permits it. So does the
-    /// policy's `auto_link` if the issuer owns the address's domain, unless the account's address
-    /// was never proved or is a former address: the account may then belong to another person.
+    /// Whether this sign-in may be added to the account. A link grant permits it. The policy's
+    /// `auto_link` permits it too if the issuer owns the address's domain, but not if the account's
+    /// address was never proved or is a former address: the account may then belong to another
+    /// person.
     func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
         return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative

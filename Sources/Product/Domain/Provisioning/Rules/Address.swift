@@ -26,8 +26,8 @@ extension Evaluation {
         else {
             return word
         }
-        // On the page that accepts an invite, the token counts however the link was delivered, but
-        // for this invite only. Elsewhere only a mailed token proves the mailbox.
+        // On the page that accepts an invite, the token proves the address even if the link was not
+        // mailed, but for this invite only. Elsewhere only a mailed token proves it.
         let proves = invite.delivery == .mail || attempt.trigger == .invitePage
         return proves ? max(word, .claim) : word
     }

@@ -52,8 +52,7 @@ extension Evaluation {
 
 extension Evaluation {
     /// Rule 10 for a person who has a valid join link and is not known to the tenant otherwise. The
-    /// link admits the person as a tenant that is open to all does, but always with the role of a
-    /// member.
+    /// person is admitted as if the tenant were open to all, but always with the role of a member.
     mutating func joined(_ tenant: TenantFacts) -> Verdict? {
         guard let link = joinLink?.link, case .joinLink = knowledge else { return nil }
         if let detail = refusalOfJoining(tenant) {

@@ -23,8 +23,8 @@ extension Evaluation {
             effects: effects + also)
     }
 
-    /// Returns a success that creates a user with this address. If the tenant has a user with this
-    /// address to whom no rule leads, that user is removed or taken over.
+    /// Returns a success that creates a user with this address. If the tenant already has a user
+    /// with the address, whom no earlier rule admitted, that user is removed or taken over.
     mutating func create(
         _ rule: Rule, _ tenant: TenantFacts, role: UserRole, source: User.Source,
         status: User.Status, invite: UUID? = nil, also: [Effect] = []
