@@ -13,8 +13,8 @@ extension Change {
         return try await revoke(ids(rows), reason: reason)
     }
 
-    /// Revokes the user's keys that the user, or one of the user's keys, created. Keys that someone
-    /// else, such as an operator, created for the user stay valid.
+    /// Revokes those of the user's keys that were created by the user or by another of the user's
+    /// keys. Keys that someone else, such as an operator, created for the user stay valid.
     func revokeOwnAPIKeys(of user: UUID, reason: String) async throws {
         let rows = try await query(
             """
@@ -47,7 +47,8 @@ extension Change {
         var all = makers
         var places = [tenant]
         if tenant == .platform {
-            // A concurrent creation of a key by one of these keys waits for this transaction.
+            // If one of these keys creates another key at the same time, that creation waits for
+            // this transaction.
             for other in try await database.tenants(withKeysOf: makers) {
                 let (ids, count) = try await at(other) { change in
                     let made = try await change.holdMade(by: makers, also: [])
@@ -72,10 +73,10 @@ extension Change {
         return result
     }
 
-    /// Locks and returns the keys in `also` and all keys in this tenant that the keys in `makers`
-    /// created, directly or through other keys. Like every writer, it locks the rows in the order
-    /// of their ids. After that the search is repeated, because an active key may have created
-    /// another key in the meantime.
+    /// Locks and returns two groups of keys in this tenant: those in `also`, and those that the
+    /// keys in `makers` created, directly or through other keys. The rows are locked in the order
+    /// of their ids, as every writer does. After that the search is repeated, because an active key
+    /// may have created another key in the meantime.
     private func holdMade(by makers: [UUID], also: [UUID]) async throws -> [APIKeyRow] {
         var held: [APIKeyRow] = []
         while true {
@@ -159,8 +160,8 @@ extension Change {
     }
 
     /// Returns the caller's key; `nil` if it does not exist. The key is locked, so that it cannot
-    /// be revoked or changed before the transaction ends: the objects that it creates must get no
-    /// more rights than it has.
+    /// be revoked or changed before the transaction ends: the objects that the key creates must get
+    /// no more rights than the key has.
     package func holdAPIKey(_ id: UUID, of home: UUID) async throws -> APIKeyRow? {
         try await at(home) { change in
             let rows = try await change.query(
@@ -235,7 +236,8 @@ package struct EndedWithKey: Sendable {
     /// The latest action on each object, at most `reviewLimit` for each tenant. Actions on users
     /// who are not admins come last; apart from this, the newest action comes first.
     package var review: [Item] = []
-    /// The number of all these actions, including those beyond `reviewLimit`.
+    /// The number of all actions for review, including those that `review` leaves out because of
+    /// `reviewLimit`.
     package var reviewTotal = 0
 
     /// The kinds of `counts`, in the order in which they are shown.

@@ -76,8 +76,8 @@ package struct APIKeyRow: ListedRow {
 
 /// API keys of one tenant, or of the platform under the nil tenant.
 extension TenantScope {
-    /// Returns one page of keys. First writes the uses of this tenant's keys that this process has
-    /// counted.
+    /// Returns one page of keys. First writes the uses that this process has counted for this
+    /// tenant's keys.
     package func apiKeys(
         _ list: ListQuery, _ filter: APIKeyFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<APIKeyRow> {
@@ -182,9 +182,9 @@ package struct APIKeyFilter: Sendable {
     package var environment: String?
     /// Only active keys that expire within this many days.
     package var endsWithin: Int?
-    /// Only active keys that break the rule about admin-equivalent scopes; see `givenBefore`. The
-    /// value lists the ids of the operators who may give such a scope; a key that one of them
-    /// created is left out, unless its bounds break the rule. `nil` for no such filter.
+    /// Only active keys that break the rule for admin-equivalent scopes (see `givenBefore`); `nil`
+    /// for no such filter. The value lists the ids of the operators who may give such a scope. A
+    /// key that one of them created can break the rule only by its bounds.
     package var givenBeforeBut: [String]?
     /// A part of the name. A text of fewer than three characters must be the beginning of a word of
     /// the name. The text is looked up before the other filters apply.
@@ -214,11 +214,11 @@ package struct APIKeyFilter: Sendable {
             """
     }
 
-    /// The condition for active keys that got an admin-equivalent scope before there was a rule for
-    /// this, and that break the rule. The rule is that the scope's giver has all rights of an
-    /// admin, and that the key is not bound to addresses, origins or a rate if the scope excludes
-    /// bounds. `covering` lists the ids of the givers who have all these rights: operators, and the
-    /// command line.
+    /// The condition for active keys that break the rule for admin-equivalent scopes, because they
+    /// got such a scope before the rule existed. The rule has two parts: the giver of the scope
+    /// must have all rights of an admin, and the key must not be bound to addresses, origins or a
+    /// rate if the scope excludes bounds. `covering` lists the ids of the givers who have all these
+    /// rights: operators, and the command line.
     static func givenBefore(but covering: [String], at now: Timestamp) -> SQL {
         func overlaps(_ scopes: [ManagementScope]) -> SQL {
             let list = scopes.map(\.rawValue).joined(separator: ",")

@@ -54,8 +54,8 @@ extension Database {
         return try await app.read(statement.page(list)).page(list, HookCredentialRow.init)
     }
 
-    /// Returns a credential with its provider and its decrypted secret; `nil` if either does not
-    /// exist.
+    /// Returns a credential with its provider and its decrypted secret; `nil` if the credential or
+    /// the provider does not exist.
     package func hookCredential(
         _ id: UUID
     ) async throws -> (row: HookCredentialRow, provider: ProviderRow, secret: [UInt8])? {

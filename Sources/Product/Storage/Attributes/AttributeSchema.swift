@@ -354,8 +354,8 @@ extension Change {
         return try rows.first.map { try AttributeSchemaRow($0) } ?? .none
     }
 
-    /// Replaces the schema, unless the new one equals `current`. `current` is the schema in force;
-    /// the tenant must have been locked before it was read.
+    /// Replaces the schema, unless the new one equals `current`. `current` must be the schema in
+    /// force, and must have been read after the tenant was locked.
     package func putAttributeSchema(
         _ schema: AttributeSchema, after current: AttributeSchemaRow, of tenantName: String
     ) async throws -> AttributeSchemaRow {

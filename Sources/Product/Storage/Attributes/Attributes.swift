@@ -10,7 +10,7 @@ package struct Attributes: Sendable, Equatable {
 
     package static let none = Attributes(stored: "{}")
 
-    /// `text` must have the form of the property `text`; it is not checked.
+    /// The parameter must have the form of the property `text`. This is not checked.
     init(stored text: String) { self.text = text }
 
     init(_ members: [JSONValue.Member]) {

@@ -82,9 +82,9 @@ extension AuditRow {
             """
     }
 
-    /// Returns the table expression of the rows that pass the filter and `further` (a condition
-    /// that begins with AND), at most `most` rows from each of the queries in `parts`. It is used
-    /// for counting.
+    /// Returns a table expression for counting: the rows that pass the filter and `further` (a
+    /// condition that begins with AND). It contains at most `most` rows from each of the queries in
+    /// `parts`.
     static func met(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, most: Int, _ further: SQL
     ) -> SQL {
@@ -93,12 +93,13 @@ extension AuditRow {
         return "\(kinds)(\(merged(rows))) AS met"
     }
 
-    /// Returns the queries that together find the rows (`ways`), and the SQL to put before their
-    /// union (`kinds`), which lists the actions of the filter's group.
+    /// Returns `ways`, the queries that together find the rows, and `kinds`, the SQL to put before
+    /// their union. `kinds` lists the actions of the filter's group; it is empty if `actions` is
+    /// nil.
     private static func parts(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?
     ) -> (ways: [SQL], kinds: SQL) {
-        // For all tenants, this is the condition of the index that covers all rows.
+        // Without a tenant, this is the condition of the index over all rows.
         let condition: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
         let ways = filter.ways(in: condition)
         guard let actions else { return (ways, "") }

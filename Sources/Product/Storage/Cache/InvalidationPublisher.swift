@@ -93,7 +93,7 @@ extension Database {
 }
 
 extension CacheTag {
-    /// The tag of answers that may depend on the lists of any tenant, such as its origins.
+    /// The tag of answers that may depend on the lists of any tenant, such as a list of origins.
     static let anyTenant = CacheTag(UUID(high: 0, low: 1))
     static let nothing = CacheTag(UUID(high: 0, low: 2))
 }

@@ -170,9 +170,8 @@ extension Change {
         }
     }
 
-    /// Whether no other tenant has the same host without its port. A binding with a port takes
-    /// precedence over one without. So a tenant that bound a port of another tenant's host could
-    /// answer that tenant's users.
+    /// Whether no other tenant has the same host without its port. Otherwise this tenant could
+    /// answer that tenant's users, because a binding with a port takes precedence over one without.
     private func isFreeOfOthers(_ host: String) async throws -> Bool {
         guard host.utf8.first != UInt8(ascii: "["), host.utf8.contains(UInt8(ascii: ":")) else {
             return true
