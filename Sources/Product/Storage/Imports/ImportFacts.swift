@@ -30,14 +30,14 @@ struct ImportFacts: Sendable {
     /// The tenant's users whose ids occur in the file, deleted ones too. The keys are the ids in
     /// canonical form.
     var byID: [String: Known] = [:]
-    /// Ids from the file that new users may get: no object of any tenant has or had them.
+    /// Ids that new users may take over from the file: no object of any tenant has or had them.
     var free: Set<UUID> = []
     /// Email keys of deleted users (`deleted`), and email keys that are reserved because another
     /// user had them until recently (`reserved`).
     var deleted: Set<String> = []
     var reserved: Set<String> = []
-    /// The ids of the users who have the file's external ids and sign-ins, by the key of the
-    /// external id or sign-in.
+    /// Which user of the tenant has an external id or a sign-in from the file: the user's id, by
+    /// the key of the external id or sign-in.
     var holders: [Int64: UUID] = [:]
     /// Keys of sign-ins that an operator unlinked, or that belonged to a purged person.
     var barred: Set<Int64> = []
@@ -53,7 +53,8 @@ package struct ImportRules: Sendable {
 
     package var id: UUID
     package var conflict: Conflict
-    /// The roles that the import's creator may give, and whose users the creator may change.
+    /// The roles that the import's creator may give. The creator may change only users with one of
+    /// these roles.
     package var roles: [UserRole]
     /// Whether the creator acts for this tenant alone. Then the imported sign-ins are valid only in
     /// this tenant.
@@ -75,9 +76,9 @@ struct ImportCandidate: Sendable {
     var row: Int
     var user: ImportedUser
     var known: UUID?
-    /// Whether the row's id cannot be the user's id, so that the user has or gets another one.
+    /// Whether the row's id cannot be the user's id. The user then has or gets another id.
     var idIsForeign = false
-    /// The id from the file that the new user gets; `nil` if the user gets another id.
+    /// The id that the new user takes over from the file; `nil` if the user gets another id.
     var fileID: UUID?
 }
 
@@ -356,8 +357,8 @@ extension ImportFacts {
     }
 
     /// Returns the number of a row that takes precedence over this one, because both have the same
-    /// address, external id or sign-in. It is an earlier row or, if this row's address is not
-    /// verified, any row with a verified address.
+    /// address, external id or sign-in; `nil` if there is none. It is an earlier row or, if this
+    /// row's address is not verified, any row with a verified address.
     private func rival(of user: ImportedUser, in row: Int) -> Int? {
         let earlier = user.keys.lazy.compactMap { first[$0] }.first { $0 < row }
         return earlier ?? user.verifiedKeys.lazy.compactMap { first[$0] }.first

@@ -29,8 +29,9 @@ extension Change {
         return (results.sorted { $0.row < $1.row }, rows.count < limit)
     }
 
-    /// Decides what will happen to each row, and claims the ids from the file that new users get.
-    /// An id that another import, into any tenant, has claimed in the meantime is no longer free.
+    /// Decides what will happen to each row, and claims the ids that new users take over from the
+    /// file. An id is no longer free if another import, into any tenant, has claimed it in the
+    /// meantime.
     private func verdicts(
         on rows: [StagedRow], _ facts: ImportFacts, by rules: ImportRules, _ schema: AttributeSchema
     ) async throws -> [ImportFacts.Verdict] {
@@ -191,8 +192,8 @@ extension ImportedUser {
 }
 
 extension Change {
-    /// Links sign-ins to users because the importer states that they belong together, as an
-    /// operator can do by hand. If the row's address is not verified, the sign-in may be another
+    /// Links sign-ins to users, as an operator can do by hand, because the importer states that
+    /// they belong together. If the row's address is not verified, the sign-in may be another
     /// person's. It is then stored without an actor who linked it, and is valid only in this
     /// tenant.
     func insertIdentities(
@@ -377,7 +378,7 @@ extension Change {
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user.id)
                 AND id = ANY (\(made))
             """)
-        // The imported password may have been used to start password resets. They end too.
+        // The imported password may have made password resets possible. These resets end too.
         if effect["password"]?.bool == true { try await endResets(of: user.id) }
         let row = try await writeBack(user, effect)
         let schema = try await attributeSchema().schema

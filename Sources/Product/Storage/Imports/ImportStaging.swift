@@ -5,7 +5,7 @@ import Postgres
 import Text
 
 extension Change {
-    /// Gives a complete upload to its job, so that it no longer expires.
+    /// Gives a complete upload to its job, so that the upload no longer expires.
     package func giveImport(_ id: UUID, to job: UUID) async throws {
         let given = try await query(
             """
@@ -36,9 +36,9 @@ extension Change {
         ).all(StagedRow.init)
     }
 
-    /// Returns, for each of these keys, the first row of the import that has it. LATERAL looks up
-    /// each key in the index: the planner's statistics are older than a new import, so it would
-    /// otherwise read the whole import.
+    /// Finds the first row of the import for each of these keys. Returns the row's number for each
+    /// key that occurs. LATERAL looks up each key in the index: the planner's statistics are older
+    /// than a new import, so it would otherwise read the whole import.
     func firstRows(of id: UUID, _ keys: [Int64]) async throws -> [Int64: Int] {
         let rows = try await query(
             """

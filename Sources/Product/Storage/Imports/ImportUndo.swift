@@ -4,8 +4,8 @@ import Postgres
 import Text
 
 extension Change {
-    /// Undoes one row of an import, unless the user has changed since then. `roles` are the roles
-    /// whose users the caller may change.
+    /// Undoes one row of an import, unless the user has changed since then. The caller may change
+    /// only users with one of `roles`.
     package func undoImport(
         _ result: JobResult, roles: [UserRole]
     ) async throws -> JobResult {

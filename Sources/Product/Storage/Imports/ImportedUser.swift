@@ -171,7 +171,7 @@ extension ImportedUser {
     }
 
     /// Returns what the row may bring to a new user. If the address is not verified, the password
-    /// is left out. If there are no other sign-ins, the user must reset the password by mail, so
+    /// is left out. If the row also has no sign-in, the user must reset the password by mail, so
     /// that only a person who reads that mail can set it.
     var asNew: ImportedUser {
         guard !emailVerified else { return self }
@@ -181,8 +181,8 @@ extension ImportedUser {
             user.awaitsPassword = true
             user.add("The address is not verified, so the password is not taken over.")
         }
-        // A reset would prove the address, and so would confirm sign-ins that may be another
-        // person's.
+        // A user with sign-ins gets no reset. It would prove the address, and so would confirm
+        // sign-ins that may be another person's.
         if !identities.isEmpty { user.awaitsPassword = false }
         return user
     }
@@ -253,8 +253,8 @@ extension ImportedUser {
         var keys = [StagedPerson.key(email: email.key)]
         // A row of a deleted person has no keys.
         if isDeleted { return [] }
-        // If a new user cannot get the id as the user id, it becomes the external id. This is
-        // decided later, so the row has a key for each.
+        // The row's id becomes the user's id or, if that is not possible, the external id. This is
+        // decided later, so the row has a key for both.
         if let externalID = externalID ?? id { keys.append(Self.key(externalID: externalID)) }
         if let id { keys.append(StagedPerson.key(id: id)) }
         return keys + identities.map(\.key)

@@ -131,8 +131,7 @@ extension Change {
         return !rows.isEmpty
     }
 
-    /// Records that these accounts are in use, because of a merge or its undo; their users did
-    /// nothing.
+    /// Counts a merge or its undo as a use of these accounts, although their users did nothing.
     func noteUse(of users: [UUID]) async throws(PostgresError) {
         try await query(
             """

@@ -113,7 +113,9 @@ package struct InviteFilter: Sendable {
         deliveries == nil && externalID == nil && job == nil && status == nil && emailKey == nil
     }
 
-    /// One condition for each delivery status in `deliveries`. Each status has an index by age.
+    /// The conditions of the queries that together find the rows: one for each delivery status in
+    /// `deliveries`, because each status has an index by age. Empty if `deliveries` is nil or
+    /// empty.
     fileprivate var ways: [SQL] {
         (deliveries ?? []).map { " AND delivery_status = '\(raw: $0.rawValue)'" }
     }

@@ -361,8 +361,8 @@ extension Change {
         return try rows.only(InviteRow.init)
     }
 
-    /// Marks a revoked invite as changed, if a merge revoked it, so that undoing the merge leaves
-    /// it revoked.
+    /// If a merge revoked the invite, marks it as changed, so that it stays revoked when the merge
+    /// is undone.
     private func revokeAgain(_ invite: InviteRow) async throws -> InviteRow {
         let rows = try await query(
             """

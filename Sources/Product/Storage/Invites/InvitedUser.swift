@@ -73,8 +73,8 @@ extension Change {
         return try await insertUser(new) ? new.id : nil
     }
 
-    /// Deletes the user row of a revoked invite, unless it has a sign-in or was not created by an
-    /// invite. Leaves no tombstone.
+    /// Deletes the user row of a revoked invite, if an invite created the row and the user has no
+    /// sign-in and has never signed in. Leaves no tombstone.
     func removeUnusedRow(_ emailKey: String) async throws {
         let rows = try await query(
             """
