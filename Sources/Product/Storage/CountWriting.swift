@@ -78,9 +78,9 @@ package final class CountWriting: Sendable {
 
     private var isLate: Bool { Deadline.current?.isOver == true }
 
-    /// Waits until no other call writes the tenant's counts. Returns false if a request has waited
-    /// for two writes, or if another call just found the database unavailable, so that only one
-    /// call waits for an outage.
+    /// Waits until no other call writes the tenant's counts. Returns false in two cases: a request
+    /// has waited for two writes, or the awaited write found the database unavailable, so that a
+    /// further try would be in vain.
     private func enter(_ tenant: UUID) async -> Bool {
         var waits = 0
         while waits < Self.waits || Deadline.current == nil {

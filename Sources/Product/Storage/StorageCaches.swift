@@ -69,8 +69,8 @@ extension Database {
             idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
     }
 
-    /// Returns `client(atHost:)`, from the cache if possible. That a host has no client is cached
-    /// too: a new binding invalidates all entries.
+    /// Returns `client(atHost:)`, from the cache if possible. Also caches the answer that a host
+    /// has no client: a new binding invalidates all entries.
     package func fetchClient(atHost authority: String) async throws -> BoundHost? {
         try await caches.hosts.value(
             authority, tags: { _ in StorageCaches.hostTags },

@@ -255,8 +255,9 @@ package struct JobResult: Sendable {
     /// The type of the object: `user`, `invite` or `api_key`.
     package var targetType: String?
     package var targetID: UUID?
-    /// The id of the object in conflict, if the row failed because of a conflict. If the row's user
-    /// was merged, it is the surviving user; a stored row has no other conflicting id.
+    /// The id of the object in conflict, if the row failed because of a conflict. It is not stored.
+    /// When a stored result is read, only one such id is known: that of the surviving user, if the
+    /// row's user was merged.
     package var conflictingID: UUID?
     /// What the undo of this row needs; `nil` if there is nothing to undo.
     package var effect: JSONValue?
