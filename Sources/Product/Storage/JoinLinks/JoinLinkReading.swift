@@ -12,9 +12,9 @@ package enum BroughtToken: Sendable, Equatable {
 }
 
 extension Change {
-    /// Whether `inviter` is the id of a key of this tenant or of the platform that is not revoked
-    /// and may still invite. The key's expiry is not checked, since its join links expire together
-    /// with it.
+    /// Whether `inviter` is the id of a key that is not revoked and may still invite. The key may
+    /// be this tenant's or the platform's. Its expiry is not checked, since its join links expire
+    /// together with it.
     private func isLive(inviter text: String) async throws(PostgresError) -> Bool {
         guard let id = UUID(text) else { return false }
         let condition: SQL =
@@ -55,9 +55,9 @@ extension Change {
 }
 
 extension TenantScope {
-    /// Returns the links. A link is shown as revoked if its maker may no longer invite: its key was
-    /// revoked, or its operator or user was removed or lost the right to invite. The sign-up rules
-    /// decide the same when a person uses the link.
+    /// Returns the links. Links whose makers may no longer invite are shown as revoked: the key was
+    /// revoked, or the operator or user was removed or lost the right to invite. The sign-up rules
+    /// make the same decision when a person uses the link.
     func withLiveMakers(_ rows: [JoinLinkRow]) async throws(PostgresError) -> [JoinLinkRow] {
         let now = database.clock()
         let active = rows.filter { $0.link.status(at: now) == .active }

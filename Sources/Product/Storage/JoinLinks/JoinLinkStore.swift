@@ -40,7 +40,7 @@ package struct JoinLinkRow: ListedRow {
         createdAt = try row.get(12)
     }
 
-    /// The values that the audit event of the link's creation shows.
+    /// The values to show in the audit event about the link's creation.
     var creation: AuditChanges {
         var changes = AuditChanges()
         changes.add("max_uses", nil, "\(link.maxUses)")

@@ -84,8 +84,8 @@ package struct HistogramRequest: Sendable {
         self.zone = zone
     }
 
-    /// Returns the length of a bar in seconds, for a period of this many seconds with at most about
-    /// `most` bars.
+    /// Returns the length of a bar in seconds. It is chosen so that a period of `seconds` seconds
+    /// has at most about `most` bars.
     static func step(of seconds: Int64, most: Int) -> Int64 {
         let most = Int64(most)
         return steps.first { seconds / $0 <= most } ?? (seconds / most / day + 1) * day

@@ -79,8 +79,8 @@ extension Rows {
         return found
     }
 
-    /// Returns the list's total: from the cursor, if it has one, or else from the column `counted`.
-    /// It is 0 if the first page is empty.
+    /// Returns the list's total: from the cursor, if the cursor has one, or else from the column
+    /// `counted`. The total is 0 if the first page is empty.
     func total(_ list: ListQuery) throws(PostgresError) -> ListTotal {
         if let total = list.total { return total }
         return ListTotal(counted: try first?.get("counted", as: Int.self) ?? 0)
@@ -158,7 +158,8 @@ package struct ListQuery: Sendable {
     /// order and the limit.
     var tail: SQL { "\(keyset)\(order(of: "")) LIMIT \(raw: "\(fetched)")" }
 
-    /// Returns the ORDER BY clause of the list. `table` precedes each column and includes its dot.
+    /// Returns the ORDER BY clause of the list. `table` is put before the name of each column; it
+    /// includes the dot.
     func order(of table: SQL) -> SQL {
         let direction: SQL = descending ? "DESC" : "ASC"
         return " ORDER BY \(column(of: table)) \(direction), \(table)id \(direction)"
@@ -172,7 +173,8 @@ package struct ListQuery: Sendable {
         case .occurredAt: table + "occurred_at"
         case .email: table + "email_key"
         case .name: table + "name_key"
-        // A condition on `coalesce` would use no index under row-level security.
+        // This uses CASE, since a condition on `coalesce` would use no index under row-level
+        // security.
         case .lastSignIn:
             """
             CASE WHEN \(table)last_sign_in_at IS NULL THEN '-infinity' ELSE \(table)last_sign_in_at END
@@ -183,10 +185,10 @@ package struct ListQuery: Sendable {
     /// A cursor's value for a user who has never signed in.
     static let never = "never"
 
-    /// Returns a condition, beginning with AND, that is true for every time. It is for lists whose
-    /// only other condition is the tenant. Without statistics of the table, PostgreSQL assumes few
-    /// rows and would sort all of them for one page; this condition makes it read in the order of
-    /// the index.
+    /// Returns a condition, beginning with AND, that is true for every value of a time column. It
+    /// is for lists whose only other condition is the tenant. With it, PostgreSQL reads in the
+    /// order of the index. Without it and without statistics of the table, PostgreSQL would assume
+    /// few rows, and sort all of them for one page.
     static func everyTime(_ column: SQL) -> SQL {
         " AND \(column) BETWEEN '-infinity' AND 'infinity'"
     }

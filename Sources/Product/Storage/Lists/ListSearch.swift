@@ -16,8 +16,8 @@ struct ListSearch: Sendable {
     /// The ids of some of the matching rows, if many rows match; otherwise nil. How many of these
     /// rows pass the list's filters is a lower bound of the total.
     var some: [UUID]?
-    /// The rows that meet a condition that many rows meet, read in order of age from the index of
-    /// another table; `nil` if no such index can be used.
+    /// Used if many rows meet a condition: these rows in order of age, read from the index of
+    /// another table. `nil` if no such index can be used.
     var byAge: AgedRows?
 
     /// The ids that are in every list of `ids`; `nil` if `ids` is empty.
@@ -93,7 +93,8 @@ extension TenantScope {
         return ListPage(found, list, total: total)
     }
 
-    /// Adds the rows that match the text to the search, or some of them if there are many.
+    /// Looks up the rows that match the text, and adds their ids to the search. If there are many,
+    /// adds only some of them.
     private func look(
         for text: SearchedText, in name: SearchedList.Name, _ search: inout ListSearch
     ) async throws(PostgresError) {
@@ -171,8 +172,9 @@ struct SearchedText: Sendable {
         others.map { Self.condition($0, "ANY", on: content) }.reduce("", +)
     }
 
-    /// Under row-level security the planner assumes that few rows meet a LIKE. CASE makes the
-    /// planner assume that half of the rows meet it, so that it reads in the order of the index.
+    /// Returns a condition with the LIKE inside a CASE. The planner then assumes that half of the
+    /// rows meet the condition, and reads in the order of the index. Without the CASE, under
+    /// row-level security, it would assume that few rows meet the condition.
     private static func condition(_ patterns: [String], _ which: SQL, on content: SQL) -> SQL {
         " AND CASE WHEN \(content) LIKE \(which) (\(patterns)) THEN true ELSE false END"
     }
@@ -209,9 +211,9 @@ struct SearchedList: Sendable {
     var condition: SQL
     /// Whether nearly all of the tenant's rows meet the condition.
     var isWide = false
-    /// One condition for each value, if the filter allows several values of one column; otherwise
-    /// empty. Each condition begins with AND. For each, a database index returns the rows in the
-    /// list's order.
+    /// If the filter allows several values of one column, this has one condition for each value;
+    /// otherwise it is empty. Each condition begins with AND. For each, a database index returns
+    /// the rows in the list's order.
     var ways: [SQL] = []
     /// Returns the whole statement. `page` is the SQL of the page's rows; `counting` is the SQL of
     /// the column `counted`, or empty.
@@ -340,8 +342,9 @@ package struct StoredText: Sendable {
 }
 
 extension SQL {
-    /// A condition, beginning with AND, that is true for every id. It does for lists that are read
-    /// in the order of ids what `ListQuery.everyTime` does for lists in the order of a time.
+    /// A condition, beginning with AND, that is true for every id. It is for lists that are read in
+    /// the order of ids, and has the same purpose as `ListQuery.everyTime` for lists in the order
+    /// of a time.
     static let everyID: SQL = " AND id <= 'ffffffff-ffff-ffff-ffff-ffffffffffff'"
 
     /// Returns the value of a text column in a form that no index can be used for. It is for a
