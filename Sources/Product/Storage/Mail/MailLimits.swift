@@ -62,8 +62,8 @@ extension Database {
 }
 
 extension Change {
-    /// How many mails of the kind the tenant may still send within this hour. A caller that sends a
-    /// list of mails calls this once and then counts down by itself.
+    /// The number of mails of this kind that the tenant may still send within this hour. A caller
+    /// that sends a list of mails calls this once and then counts down by itself.
     package func mailsLeft(_ kind: OutgoingMail.Kind) async throws(PostgresError) -> Int {
         let sent =
             try await query(
@@ -86,8 +86,9 @@ extension Change {
         }
     }
 
-    /// Whether a mail of the kind to the address would be sent now. Other transactions that mail
-    /// the address wait until this one ends, so that they count its mails.
+    /// Whether a mail of the kind to the address would be sent now. Any other transaction that
+    /// calls this for the address waits until this transaction ends, and so counts the mails of
+    /// this one.
     package func hasRoom(
         _ kind: OutgoingMail.Kind, to address: String
     ) async throws -> Bool {

@@ -19,10 +19,10 @@ package struct DueMail: Sendable {
 extension Change {
     /// Queues a mail, which is sent if this transaction commits. Replaces waiting mails of the same
     /// kind about the same object, since their links are no longer valid. Returns false if the
-    /// recipient's limit per hour is reached: then the mail is not sent, and an invite that it is
-    /// about shows this. A notice is never refused; beyond the limit it is collected into a later
-    /// mail. If the object or one of `people` is purged, the mail is dropped. `known` is the mail's
-    /// id if the object stores that id; then delivery reports are expected.
+    /// recipient's limit per hour is reached. Then the mail is not sent; if it is about an invite,
+    /// the invite shows this. A notice is never refused; beyond the limit it is collected into a
+    /// later mail. If the object or one of `people` is purged, the mail is dropped. `known` is the
+    /// mail's id if the object stores that id; then delivery reports are expected.
     @discardableResult
     package func post(
         _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil
@@ -329,8 +329,9 @@ extension Database {
     }
 
     /// Records that a mail is finished: the mail server accepted it, or it is given up for the
-    /// reason in `failure`, which is logged. `words` is what its invite shows about the failure.
-    /// `isRefused` means that the refusal is permanent, so that another attempt would fail too.
+    /// reason in `failure`, which is logged. `words` describes the failure in the invite that the
+    /// mail is about. `isRefused` means that the refusal is permanent, so that another attempt
+    /// would fail too.
     package func endMail(
         _ mail: DueMail, failure: String?, words: String?, isRefused: Bool = false
     ) async throws {

@@ -4,8 +4,8 @@ import Postgres
 import Text
 
 extension Change {
-    /// Returns the same transaction with another actor, whom the audit rows of the returned value
-    /// name.
+    /// Returns the same transaction with another actor. Audit rows that are written through the
+    /// returned value name this actor.
     func acting(as actor: Actor) -> Change {
         var change = self
         change.actor = actor
@@ -264,8 +264,8 @@ private struct DeadReset: Error {}
 /// A request for a password reset that has not been handled yet.
 package struct ResetAsk: Sendable {
     package var id: UUID
-    /// The tenant whose users and own operators the request is for; the nil tenant if it is for an
-    /// operator of the platform.
+    /// The request is for the users and the own operators of this tenant. If it is for an operator
+    /// of the platform, this is the nil tenant.
     package var tenant: UUID
     package var emailKey: String
     /// The address to which the page of a user's reset leads after the new password is set; `nil`
@@ -274,7 +274,8 @@ package struct ResetAsk: Sendable {
 }
 
 /// The queue of requests for resets. It is separate from the queue of mails, so that neither delays
-/// the other. Most requests have no effect: one for an unknown address costs one look-up.
+/// the other. Most requests have no effect: a request for an unknown address costs only one
+/// look-up.
 extension Database {
     /// The most requests per hour that are handled for one address and tenant; more are dropped.
     static let resetsAnHour = MailLimit.ownAsks
