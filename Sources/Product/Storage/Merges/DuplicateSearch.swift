@@ -3,7 +3,8 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// The most possible duplicates of a user that the look-up of one address or subject returns.
+    /// The limit of the possible duplicates that one look-up returns for a user. A look-up is for
+    /// one address or subject. The same limit applies to the external ids of one user.
     static let partnerLimit = 5
 
     /// The possible duplicates of the users of one page, and the page itself. A pair has one item
@@ -92,7 +93,8 @@ struct DuplicateSearch {
         user.identities.filter(\.isEmailTrusted).compactMap(\.email)
     }
 
-    /// Finds users whose own address a trusted provider reported for an identity of another user.
+    /// Finds pairs of users: a trusted provider reported the address of one user for an identity of
+    /// the other.
     func addresses(in tenant: UUID) -> SQL {
         let asked = asked { user in
             Self.trusted(user).compactMap { text in

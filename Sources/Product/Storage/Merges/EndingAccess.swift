@@ -74,7 +74,7 @@ extension Change {
         return reasons
     }
 
-    /// Ends all access since the merge that `accessToJudge` does not report. Must be called after
+    /// Ends all access since the merge, except what `accessToJudge` reports. Must be called after
     /// the moved keys were given back to the loser.
     func endAccess(
         to winner: UserRow, since merge: MergeRow
