@@ -44,9 +44,9 @@ package struct OperatorFactors: Sendable, Equatable {
     package var canReturn: Bool { hasWayIn || mustUseProvider && !areUnusable }
 
     /// The methods with which the operator can prove presence again during a session. An operator
-    /// with a second factor must use that, never the password. The list is empty if the operator
-    /// signed in by a link and has no password, or has only passkeys for another name of the
-    /// server.
+    /// with a second factor must use that, never the password. The list may be empty: for example,
+    /// the operator signed in by a link and has no password, or none of the operator's second
+    /// factors can be used.
     package var stepUpMethods: [StepUpMethod] {
         var methods: [StepUpMethod] = []
         if passkeys > 0 { methods.append(.passkey) }
@@ -265,8 +265,8 @@ extension Database {
 }
 
 extension Change {
-    /// Stores a new seed in place of an earlier unconfirmed one. It counts as a factor only after
-    /// it was confirmed.
+    /// Stores a new seed, which replaces an earlier unconfirmed seed. The new seed counts as a
+    /// factor only after it was confirmed.
     package func offerTotp(_ seed: [UInt8], to person: OperatorRow)
         async throws
     {
@@ -282,7 +282,7 @@ extension Change {
 
     /// Confirms the new seed with a code, which is used up. The new seed replaces an earlier
     /// confirmed seed. Sign-in links become invalid, since they sign in without the app. Returns
-    /// false if the code is wrong or no new seed waits for one.
+    /// false if the code is wrong, or if there is no new seed to confirm.
     package func confirmTotp(
         _ code: String, of person: OperatorRow
     ) async throws -> Bool {

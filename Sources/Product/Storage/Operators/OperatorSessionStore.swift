@@ -100,11 +100,11 @@ extension Database {
     }
 
     /// Signs an operator in: creates the session, stores the time of the sign-in, and writes the
-    /// audit row. The sign-in counts as a step-up if `method` proves as much as one; `isFresh` is
-    /// false if the provider says that its user signed in there long ago, which proves less.
-    /// `provider` is the provider at which the operator signed in. `device` identifies the browser,
-    /// which is known from now on. If it was not known before, `mail` is sent, except at the
-    /// operator's first sign-in.
+    /// audit row. The sign-in counts as a step-up if `method` proves as much as a step-up and
+    /// `isFresh` is true. `isFresh` is false if the provider says that its user signed in there
+    /// long ago. `provider` is the provider at which the operator signed in. `device` identifies
+    /// the browser, which is known from now on. If the browser was not known before, `mail` is
+    /// sent, except at the operator's first sign-in.
     package func startOperatorSession(
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, method: SignInMethod,
         at provider: UUID? = nil, isFresh: Bool = true, by actor: Actor,
@@ -138,7 +138,8 @@ extension Database {
             if let device, try await change.rememberDevice(device, of: person.id),
                 let mail, person.lastSignInAt != nil
             {
-                // An operator's first sign-in is naturally in a new browser.
+                // There is no mail about an operator's first sign-in, since every browser is new
+                // then.
                 try await change.tellOfSignIn(mail, to: person)
             }
             var changes = AuditChanges()
@@ -190,8 +191,8 @@ extension Database {
         }
     }
 
-    /// Records that the operator has never signed in. It is for an operator in whose name a program
-    /// signed in.
+    /// Makes the operator count as one who has never signed in. It is for an operator in whose name
+    /// only a program has signed in.
     package func forgetSignIns(of person: OperatorRow) async throws {
         _ = try await scope(person.tenant ?? .platform).change(by: .system) { change in
             try await change.query(
