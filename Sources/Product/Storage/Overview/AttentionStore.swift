@@ -30,7 +30,7 @@ package struct Attention: Sendable {
 }
 
 extension Attention.Kind {
-    /// A statement, without the keyword SELECT, that selects the tenant of each row that counts.
+    /// A statement, without the keyword SELECT, that selects the tenant of each row to be counted.
     /// The caller limits the number of rows. `own` is the condition on the tenant. `isAcross` means
     /// that `own` admits all tenants, so the index over all tenants must be used.
     fileprivate func source(
@@ -66,8 +66,8 @@ extension Attention.Kind {
         }
     }
 
-    /// The most rows of refused origins of one day that are read. The limit is needed because
-    /// anyone can cause such rows.
+    /// How many rows about refused origins are read at most; only rows of the last day are read.
+    /// The limit is needed because anyone can cause such rows.
     private static let refusedRows = 100_000
 
     /// Whether the platform itself can have items of this kind.

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// The record in the tenant's audit trail that one user was erased.
+/// The erasure of one user, as the tenant's audit trail records it.
 package struct ErasedUser: Sendable {
     package let tenant: UUID
     package let id: UUID

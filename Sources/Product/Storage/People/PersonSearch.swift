@@ -209,7 +209,8 @@ package struct PersonAddresses: Sendable {
 }
 
 extension Database {
-    /// The most decisions without a tenant that are shown for an address; newer ones come first.
+    /// How many decisions without a tenant are shown at most, for all addresses together; newer
+    /// ones come first.
     private static let unplacedDecisionsLimit = 1000
 
     /// Decisions about these addresses that belong to no tenant, as JSON objects.

@@ -215,7 +215,7 @@ package struct PersonRecords: Sendable {
     let keys: [String]
     /// The ids of the user's identities and invites.
     let things: [UUID]
-    /// The spellings that records of the past may have of these addresses.
+    /// The spellings in which older records may contain these addresses.
     let words: [String]
 
     /// Keys by which rows that wait in imports refer to the user; see `StagedPerson`.

@@ -228,8 +228,8 @@ extension TenantPolicy {
 }
 
 extension TenantScope {
-    /// Records a dry run of this policy while `version` was the current one. Only the last dry run
-    /// counts.
+    /// Records that this policy had a dry run while `version` was the current version. Only the
+    /// last dry run counts.
     package func noteTrial(of wanted: TenantPolicy, against version: Int) async throws {
         _ = try await write(
             """
@@ -243,7 +243,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Whether there was a recent dry run of this policy while `version` was the current one.
+    /// Whether this policy recently had a dry run while `version` was the current version.
     package func wasTried(
         _ wanted: TenantPolicy, against version: Int
     ) async throws(PostgresError) -> Bool {

@@ -94,8 +94,8 @@ extension Row {
 /// registered by several owners, but at most one registration is confirmed.
 extension Database {
     /// One page of providers. If `owner` is nil, the list has the providers of every owner, which
-    /// only the platform may see; otherwise it has only that tenant's own. If `ids` is not nil, the
-    /// list has only providers with these ids.
+    /// only the platform may see. Otherwise it has only the providers of the tenant `owner`. If
+    /// `ids` is not nil, the list has only providers with these ids.
     package func providers(
         _ list: ListQuery, owner: UUID?, kind: String? = nil, ids: [UUID]? = nil
     ) async throws(PostgresError) -> ListPage<ProviderRow> {

@@ -305,8 +305,8 @@ extension Change {
 
 /// Removes jobs that can no longer be undone, together with their rows.
 extension Database {
-    /// Removes jobs that had to be kept only until `end` or a time before. Returns how many, or nil
-    /// if another replica is sweeping. The rest of a large job is left to the next round.
+    /// Removes jobs whose `kept_until` is `end` or earlier. Returns how many, or nil if another
+    /// replica is sweeping. The rest of a large job is left to the next round.
     func removeJobs(keptUntil end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
         let found = try await platform.read(
             """
