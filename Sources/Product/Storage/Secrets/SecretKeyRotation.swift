@@ -8,8 +8,8 @@ extension Database {
     /// How many sealed values, or users, are written anew in one transaction.
     static let rotationBatch = 200
 
-    /// Makes new values be encrypted with the current key; does nothing if they already are. Throws
-    /// if a running replica does not know both keys.
+    /// Switches the encryption of new values to the current key; does nothing if it was switched
+    /// already. Throws if a running replica does not know both keys.
     package func switchSecrets() async throws {
         guard let previous = secrets.previous else { throw SecretKeyFault.noPrevious }
         try await app.transaction { transaction in
@@ -44,7 +44,7 @@ extension Database {
         }
     }
 
-    /// Encrypts all values anew that were encrypted with another key than the current one. Reports
+    /// Encrypts anew every value that was encrypted with a key other than the current one. Reports
     /// to `progress` how many values of each kind are done.
     package func resealAll(
         _ progress: @Sendable (SealedColumnKind, Int) -> Void = { _, _ in }
@@ -146,8 +146,8 @@ extension TenantScope {
 
 /// Why the secret key in the settings cannot be used with this database.
 package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The database was encrypted with another key. The value has the names of what was encrypted
-    /// with it.
+    /// The database was encrypted with another key. The value lists what was encrypted with that
+    /// key.
     case foreign([String])
     /// Some running replicas do not know both keys.
     case heldByTooFew(replicas: Int)

@@ -163,8 +163,8 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// The state with this hash, which is not removed, since a device asks repeatedly until its
-    /// user has decided. `nil` if the state is unknown or expired, or belongs to another client.
+    /// The state with this hash; `nil` if the state is unknown or expired, or belongs to another
+    /// client. The state is not removed, since a device asks repeatedly until its user has decided.
     package func login(_ hash: [UInt8], client: String) async throws(PostgresError) -> LoginState? {
         let rows = try await read(
             """

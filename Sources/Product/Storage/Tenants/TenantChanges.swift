@@ -50,9 +50,9 @@ extension Change {
         return try rows.only(TenantRow.init)
     }
 
-    /// Sets the status to active, suspended or deleted. If the tenant has this status already, only
-    /// records whether the platform takes over its suspension. Throws 409 if the tenant was deleted
-    /// too long ago to be restored.
+    /// Sets the status to active, suspended or deleted. If the tenant has this status already, the
+    /// row stays unchanged, and only `takeOverSuspension` is called. Throws 409 if the tenant was
+    /// deleted too long ago to be restored.
     package func setTenantStatus(
         _ row: TenantRow, _ status: Tenant.Status, action: AuditAction,
         by side: TenantSide = .platform
@@ -145,13 +145,13 @@ extension Rows {
     }
 }
 
-/// Deletes all rows of a purged tenant. It takes several transactions, since a tenant may have
-/// millions of rows. After a crash between them the tenant cannot be restored, and the sweep
-/// continues the purge. A concurrent write with the platform's credential may leave an orphaned row
-/// in the last transaction; other callers have been refused since the deletion.
+/// Deletes all rows of a purged tenant. This takes several transactions, since a tenant may have
+/// millions of rows. If a crash comes between them, the tenant cannot be restored, and the sweep
+/// continues the purge. If a caller with the platform's credential writes during the last
+/// transaction, an orphaned row may remain; other callers have been refused since the deletion.
 extension Database {
-    /// The most rows that one transaction deletes, so few that the time limit of a statement is
-    /// never reached.
+    /// The most rows that one transaction deletes. With so few rows, a statement never reaches its
+    /// time limit.
     static let tenantBatch = 5000
 
     enum PurgeStep: Sendable {

@@ -30,9 +30,9 @@ package struct AttemptsLocked: Error, Sendable {
 /// Limits attempts at a secret. An attempt is counted before it is checked, so that concurrent
 /// attempts count too. All replicas share the counters.
 extension Database {
-    /// Counts one attempt that is about to be checked. After the free attempts of `policy` in a row
-    /// without success, each further one doubles the wait, from 5 seconds up to 15 minutes. Throws
-    /// `AttemptsLocked` during the wait.
+    /// Counts one attempt that is about to be checked. `policy` says how many attempts in a row may
+    /// fail without a wait. Each further attempt causes a wait, which doubles each time, from 5
+    /// seconds up to 15 minutes. Throws `AttemptsLocked` during the wait.
     package func claimAttempt(_ key: [UInt8], _ policy: AttemptPolicy) async throws {
         let (now, free) = (clock(), policy.free)
         let dayAgo = now.adding(seconds: -86_400)

@@ -46,9 +46,10 @@ extension Database {
         Timestamp(microseconds: now.microseconds / 60_000_000 * 60_000_000)
     }
 
-    /// The latest stored minute that counts as the current one, since the clock of the replica that
-    /// stored it may be ahead. Otherwise two replicas whose clocks differ would keep restarting the
-    /// counter, and there would be no limit.
+    /// The latest stored minute that still counts as the current minute. It is later than `minute`,
+    /// since the clock of the replica that stored it may be ahead. If only `minute` itself counted,
+    /// two replicas whose clocks differ would keep restarting the counter, and there would be no
+    /// limit.
     private static func last(_ minute: Timestamp) -> Timestamp { minute.adding(seconds: 120) }
 
     private static func counted(_ key: [UInt8], in minute: Timestamp) -> SQL {
