@@ -62,7 +62,7 @@ extension ClientCall {
         }
     }
 
-    /// The value of the parameter `secret` of `attemptOwn` for a PIN.
+    /// `attemptOwn` gets this value as `secret` if the secret is a PIN.
     static let pin = "pin"
 
     /// Checks a secret of a signed-in user and returns whether it is right. Attempts are counted

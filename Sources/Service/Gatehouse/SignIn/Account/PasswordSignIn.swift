@@ -127,7 +127,7 @@ extension ClientCall {
         try await bounded { try await $0.hash(secret, isCut: isCut) }
     }
 
-    /// Runs `work` with the password hasher. If too many hashes run and wait already, throws an
+    /// Runs `work` with the password hasher. If the hasher has too much work already, throws an
     /// error that asks the caller to retry.
     func bounded<Result: Sendable>(
         _ work: (PasswordHasher) async throws -> Result

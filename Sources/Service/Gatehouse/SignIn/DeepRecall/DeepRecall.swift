@@ -26,7 +26,8 @@ enum DeepRecall {
             + DeepRecallLinks.routes,
         encode: encode, explain: explain)
 
-    /// Returns a refusal as `{"error": …}`; as plain text for a page whose origin is not allowed.
+    /// Returns a refusal as `{"error": …}`. The refusal of a preflight (OPTIONS) is plain text
+    /// instead.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         guard request.method == .options else { return problem.plainError }
         var answer = Response(

@@ -121,10 +121,10 @@ enum DeepRecallLinks {
 
     private static let path = "/api/profile/link/{provider}"
 
-    /// Adds the account. An operator's link grant may replace the session, because its user may be
-    /// unable to sign in.
+    /// Adds the account. The request may have an operator's link grant instead of a session,
+    /// because the user may be unable to sign in.
     private static func link(_ call: ClientCall) async throws -> Response {
-        // Without a grant there must be a session, before anything else is checked.
+        // A request without a grant needs a session. This is checked before anything else.
         let grant = (try? call.object()).flatMap { DeepRecall.text($0, "link_grant") }
         let user = grant == nil ? try await call.signedIn().user : nil
         let kind = try kind(call)

@@ -5,8 +5,8 @@ import HTTP
 import Storage
 import Text
 
-/// An HTML page that this server shows itself in a tenant's name. Its only script reads a link
-/// grant from the address.
+/// An HTML page that comes from this server itself, in a tenant's name. Its only script reads a
+/// link grant from the address.
 struct HostedPage {
     private let language: HostedLanguage
     private let title: String
@@ -55,8 +55,8 @@ struct HostedPage {
     /// Adds an error, which screen readers announce.
     mutating func warn(_ text: HostedText) { warn(said: text.said(in: language)) }
 
-    /// Adds the text of a refusal, in the page's language if there is a text in this language for
-    /// the code.
+    /// Adds the text of a refusal. If the page is in German and there is a German text for the
+    /// code, adds that text; otherwise adds the problem's own text.
     mutating func warn(_ problem: Problem) {
         warn(
             said: (language == .german ? HostedGerman.refusals[problem.code] : nil)
@@ -130,8 +130,8 @@ struct HostedPage {
             + "<script>\(Self.script)</script>"
     }
 
-    /// The script that reads a grant from the address. If there is one, it hides everything except
-    /// the form.
+    /// The script that reads a grant from the address. If the address has a grant, the script fills
+    /// in the form for it and hides all other forms.
     private static let script = """
         const find=id=>document.getElementById(id);\
         const take=()=>{const hash=location.hash;if(!/grant(=|%3D)/i.test(hash))return;\

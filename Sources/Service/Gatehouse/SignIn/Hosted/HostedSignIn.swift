@@ -79,8 +79,8 @@ package enum HostedSignIn {
     }
 
     /// Returns the tenant whose operators can look up a refusal: the tenant named by the path, by
-    /// the state or by the cookie, or else the platform. The request may name any tenant; this
-    /// proves nothing.
+    /// the state or by the cookie, or else the platform. The request may name any tenant, so the
+    /// result proves nothing.
     private static func tenant(of call: Call) async -> TenantRow {
         var name = try? call.parameter("tenant")
         if name == nil, let state = FormText(call.request.query).first("state") {

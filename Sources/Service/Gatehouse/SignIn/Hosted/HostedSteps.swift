@@ -82,8 +82,8 @@ enum HostedSteps {
         return try confirm(next, as: user.email, client)
     }
 
-    /// Asks the person to confirm that the identity belongs to the account, which the page names
-    /// with the text `account`.
+    /// Asks the person to confirm that the identity belongs to the account. The text `account`
+    /// names the account on the page.
     static func confirm(
         _ next: PendingSignIn, as account: String, _ client: ClientCall
     ) throws -> Response {

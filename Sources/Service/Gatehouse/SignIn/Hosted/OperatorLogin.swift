@@ -196,7 +196,8 @@ enum OperatorLogin {
             spentCookie: HostedCookie.operator.field(nil, for: call.request))
     }
 
-    /// Returns a call in which the console is a client of the platform, as an app is of its tenant.
+    /// Returns a call in which the console is a client of the platform, as an app is a client of
+    /// its tenant.
     private static func client(_ call: Call, at provider: UUID? = nil) -> ClientCall {
         var row = ClientRow(unset: contract.name)
         row.enabled = true

@@ -109,7 +109,7 @@ enum Immich {
         return problem
     }
 
-    /// Returns 400 with this text. `cause` is the reason for the log if a sign-in failed.
+    /// Returns 400 with this text. If a sign-in failed, `cause` says why, for the log.
     static func bad(_ text: String, cause: String? = nil) -> Problem {
         var problem = Problem(.invalidRequest, text)
         problem.cause = cause.map { SignInRefusal.causeStart + $0 }

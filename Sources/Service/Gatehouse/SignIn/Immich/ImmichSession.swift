@@ -41,7 +41,7 @@ enum ImmichSession {
         return answer
     }
 
-    /// Returns the response (200) after the session has ended; it removes the cookies.
+    /// Returns the response (200) to a sign-out. The response removes the cookies.
     static func ended(_ call: ClientCall) -> Response {
         var answer = Response.ok(
             .object([
@@ -118,8 +118,8 @@ enum ImmichSessions {
     }
 }
 
-/// The PIN of the app's locked folder. A wrong PIN gets 400 and never 401, at which the app would
-/// sign out.
+/// The PIN of the app's locked folder. A wrong PIN gets 400 and never 401, because the app would
+/// sign out on a 401.
 enum ImmichPin {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/pin-code") { call in

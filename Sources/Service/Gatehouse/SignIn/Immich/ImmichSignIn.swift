@@ -89,8 +89,8 @@ enum ImmichPassword {
     /// The seconds after a sign-in during which the user may set a password without the old one.
     private static let freshFor: Int64 = 300
 
-    /// Throws unless an operator chose the password or the session is new. Otherwise a thief with
-    /// an unlocked phone could take over the account.
+    /// Throws if the session is no longer new, unless an operator chose the password. Without this
+    /// check, a thief with an unlocked phone could take over the account.
     static func requireFresh(_ call: ClientCall, _ person: SignedIn) throws {
         guard
             person.secrets.mustChangePassword
@@ -155,8 +155,8 @@ enum ImmichOAuth {
         return answer
     }
 
-    /// Returns the parameters of the sign-in. If the redirect address has the app's own scheme, the
-    /// provider gets the override instead, if one is set.
+    /// Returns the parameters of the sign-in. If the redirect address has the app's own scheme and
+    /// an operator has set `mobile_redirect_override`, the provider gets that address instead.
     private static func wish(
         _ call: ClientCall, _ uri: String, state: String?, challenge: String?
     ) -> LoginWish {

@@ -78,8 +78,8 @@ extension ClientCall {
             interval: answer["interval"]?.int ?? 5)
     }
 
-    /// The minimum number of seconds between two polls of one code: apps use five, minus a
-    /// tolerance.
+    /// The minimum number of seconds between two polls of one code. Apps wait five seconds, and the
+    /// minimum leaves a tolerance.
     private static let leastPause: Int64 = 4
 
     /// Polls once for the user's decision. Throws `.stateUnknown` for a code that was not issued
@@ -117,8 +117,8 @@ extension ClientCall {
         return remote
     }
 
-    /// Returns the hash by which a device code is stored; its prefix keeps any code from being
-    /// taken for a state.
+    /// Returns the hash by which a device code is stored. The hashed text begins with a prefix, so
+    /// that no code can be taken for a state.
     private static func hash(device code: String) -> [UInt8] {
         SHA256.hash(Array("device\0\(code)".utf8))
     }

@@ -131,7 +131,8 @@ package struct LoginWish: Sendable {
     package var state: String?
     /// The app's S256 challenge (RFC 7636); if `nil`, the server makes and keeps the verifier.
     package var challenge: String?
-    /// Whether the sign-in must end in the browser in which it began, which a cookie shows.
+    /// Whether the sign-in must end in the browser in which it began. A cookie proves that it is
+    /// the same browser.
     package var isBrowsers: Bool
     /// The token of the invite or join page on which the sign-in begins; `nil` for another page.
     var token: BroughtToken?
@@ -163,8 +164,8 @@ package struct LoginWish: Sendable {
 package struct BegunLogin: Sendable {
     package var url: String
     package var state: String
-    /// The secret for the browser's cookie if the sign-in is bound to the browser. The secret is in
-    /// no URL, so a person who learns the callback's URL cannot complete the sign-in.
+    /// The secret for the browser's cookie; `nil` if the sign-in is not bound to a browser. The
+    /// secret is in no URL, so a person who learns the callback's URL cannot complete the sign-in.
     package var browser: String?
 }
 

@@ -7,7 +7,7 @@ import Outbound
 import Storage
 import Text
 
-/// A provider whose client this server is. It calls the provider's endpoints and verifies the
+/// A provider at which this server is a client. Calls the provider's endpoints and verifies the
 /// provider's tokens.
 struct RemoteProvider: Sendable {
     let row: ProviderRow
@@ -114,8 +114,8 @@ struct RemoteProvider: Sendable {
         return answer
     }
 
-    /// Calls the token endpoint once and returns its response, even one with an `error`: a device
-    /// polls until its user has decided.
+    /// Calls the token endpoint once and returns its response. Does not throw if the response has
+    /// an `error`, since a device polls until its user has decided.
     func tokenAnswer(_ form: [(String, String)]) async throws -> JSONValue {
         try await authenticated(form, at: try await endpoint(.token))
     }
@@ -160,10 +160,10 @@ extension ClientCall {
 
 /// Handles the responses of the provider's endpoints.
 extension RemoteProvider {
-    /// Adds what the id token lacks about the address, from the userinfo endpoint (OpenID Connect
-    /// Core section 5.3.2). The response must be for the same subject; it is plain JSON or signed
-    /// by the provider's keys. If the endpoint fails, the address stays missing and the rules
-    /// decide, since the person is already proved; the cause is kept for the decision.
+    /// Asks the userinfo endpoint for what the id token lacks about the address (OpenID Connect
+    /// Core section 5.3.2), and adds it. The response must be for the same subject; it is plain
+    /// JSON or signed by the provider's keys. If the endpoint fails, the address stays missing and
+    /// the rules decide, since the person is already proved; the cause is kept for the decision.
     func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
         guard person.email == nil || person.emailVerified == nil else { return }
         do {

@@ -97,8 +97,8 @@ enum Relate {
 
     struct Holder: Sendable {
         var user: UserRow
-        /// The key of the request; `nil` if the request has the user's provider token, with which
-        /// all scopes may be given.
+        /// The key of the request. `nil` if the request has the user's provider token; then all
+        /// scopes may be given.
         var key: CallerPrincipal?
 
         func has(_ scope: String) -> Bool { key?.scopes.contains { sameBytes($0, scope) } ?? true }

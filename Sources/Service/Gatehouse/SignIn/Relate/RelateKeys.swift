@@ -136,8 +136,8 @@ enum RelateKeys {
     }
 
     /// Throws 403 if the calling key lacks a scope that the new key would get. A device's key may
-    /// give every scope of the tenant, as its user could: the app has not kept the user's provider
-    /// token.
+    /// give every scope of the tenant, as its user could: the app uses this key to create others,
+    /// since it has not kept the user's provider token.
     private static func require(
         _ scopes: [String], of holder: Relate.Holder, known: [String]
     ) throws {

@@ -66,7 +66,8 @@ package struct ClientCall: Sendable {
     /// Returns a parameter of the query, form-decoded; `nil` if it is absent or badly encoded.
     package func query(_ name: String) -> String? { FormText(request.query).first(name) }
 
-    /// Returns the body as a JSON object, `{}` if the body is empty. Throws 400.
+    /// Returns the body as a JSON object, `{}` if the body is empty. Throws 400 if the body is
+    /// anything else.
     package func object() throws -> Input {
         if request.body.isEmpty { return Input() }
         guard let value = try? JSONValue(parsing: request.body), let input = Input(object: value)

@@ -45,7 +45,7 @@ enum TimeTracker {
 
     static let exchangeFailed = "Failed to exchange token: "
 
-    /// Returns 400 with this text. `cause` is the reason for the log if a sign-in failed.
+    /// Returns 400 with this text. If a sign-in failed, `cause` says why, for the log.
     static func bad(_ text: String, cause: String? = nil) -> Problem {
         var problem = Problem(.invalidRequest, text)
         problem.cause = cause.map { SignInRefusal.causeStart + $0 }
@@ -171,9 +171,8 @@ enum TimeTrackerWeb {
             ])
     }
 
-    /// Completes the web page's sign-in. Throws 400 unless the cookie shows that this browser began
-    /// the sign-in. Otherwise redirects to the page, which learns only whether the sign-in
-    /// succeeded.
+    /// Completes the web page's sign-in. Throws 400 if no cookie shows that this browser began the
+    /// sign-in. Otherwise redirects to the page, which learns only whether the sign-in succeeded.
     private static func end(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let app = call.appURL, let state = query.first("state"), !query.isRepeated("state"),
