@@ -41,8 +41,9 @@ package final class Application: Sendable {
 
     /// The imports that are being received, by tenant.
     let uploads = InFlight<UUID>(perKey: 2, total: 8, isFair: true)
-    /// The batches of key verifications in progress, by caller, so that one caller cannot occupy
-    /// the database alone. Each batch makes `Database.lookUpsAtOnce` concurrent look-ups.
+    /// Limits how many batches of key verifications a caller may run at the same time, so that no
+    /// caller occupies the database alone. Each batch makes `Database.lookUpsAtOnce` concurrent
+    /// look-ups.
     package let batches = InFlight<UUID?>(perKey: 8)
     /// The attempts that are being slowed down, by address.
     package let slowedAttempts = InFlight<String>(perKey: 1, total: 1000)
@@ -106,8 +107,8 @@ package final class Application: Sendable {
         try? await resolver.records(of: name, for: owner)
     }
 
-    /// An error response in the form that the clients of the path expect; `nil` if it is a problem
-    /// document (RFC 9457).
+    /// The error response to a problem, in the form that the clients of the request's path expect;
+    /// `nil` if they expect a problem document (RFC 9457).
     func encode(_ problem: Problem, _ request: Request) -> Response? {
         guard let name = CORSScope.client(of: request.path) else {
             return LambdaEndpoint.encode(problem, request)

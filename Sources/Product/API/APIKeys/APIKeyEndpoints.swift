@@ -239,8 +239,8 @@ package enum APIKeyEndpoints {
             })
     }
 
-    /// Revokes the path's key and everything that it created, including other keys. If there is one
-    /// of these keys that the caller may not revoke, throws 403 and revokes nothing.
+    /// Revokes the path's key and everything that it created, including other keys. Throws 403, and
+    /// revokes nothing, unless the caller may revoke all of these keys.
     private static func revokeWithMade(
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> (APIKeyRow, EndedWithKey) {
@@ -375,9 +375,9 @@ struct APIKeyCollection: Sendable {
     }
 
     /// Changes the path's key under its lock. Checks the permission, then `If-Match`, then the
-    /// body. A calling key may change only keys within its own bounds, but it may revoke others
-    /// too. `body` returns `isStronger` if the key permits more than before, or if the response
-    /// shows a secret.
+    /// body. If the caller is itself a key, it may change only keys within its own bounds; a
+    /// revocation is not limited to these. `body` returns `isStronger` if the key permits more than
+    /// before, or if the response shows a secret.
     func change(
         _ call: Call, _ right: Right, action: AuditAction,
         _ body: @Sendable (APIKeyRow, Timestamp) throws -> (key: APIKey, isStronger: Bool)

@@ -131,7 +131,7 @@ struct APIKeyInput {
     }
 }
 
-/// The API key that makes a call. What it creates or changes is bounded by its current state.
+/// The API key that makes a call. The key's current row limits what the call may create or change.
 package struct CallingKey: Sendable {
     package let id: UUID
     /// The tenant that the key belongs to; the nil tenant for a key of the platform.
@@ -147,8 +147,8 @@ package struct CallingKey: Sendable {
     }
 
     /// The current row of the key, locked until the transaction ends. Throws 401 if the key was
-    /// revoked or has expired since the call arrived. Otherwise it could create something that
-    /// outlives it.
+    /// revoked or has expired since the call arrived, so that the key creates nothing that outlives
+    /// it.
     package func held(in change: Change) async throws -> APIKeyRow {
         guard let row = try await change.holdAPIKey(id, of: home),
             [.active, .grace].contains(row.key.status(at: change.now))
@@ -183,10 +183,10 @@ package struct CallingKey: Sendable {
 }
 
 extension Call {
-    /// Makes a change that creates a link, an invite, an operator or a job, all of which end when
-    /// their creator ends. If the caller is a key, the key is locked until the commit. If the key
-    /// is revoked concurrently, together with everything that it created, then the revocation
-    /// either finds the new object, or it precedes this change, which then throws 401.
+    /// Makes a change that creates a link, an invite, an operator or a job. Such an object ends
+    /// when its creator ends. If the caller is a key, the key is locked until the commit. A
+    /// concurrent revocation of the key then comes either after this change, and ends the new
+    /// object too, or before this change, which throws 401.
     func making<Result: Sendable>(
         in place: TenantScope? = nil, dryRun: Bool = false,
         _ body: (Change) async throws -> Result

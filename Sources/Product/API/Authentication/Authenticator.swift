@@ -232,8 +232,8 @@ package struct Authenticator: Sendable {
     /// too, and CORS may allow that host to read.
     ///
     /// A write must prove that it comes from our own pages: by `Sec-Fetch-Site` or, if the browser
-    /// does not send it, by an `Origin`. With the cookie, the CORS policy accepts only our own
-    /// origin.
+    /// does not send it, by an `Origin`. For a request with the cookie, the CORS policy accepts no
+    /// other origin than our own.
     private func refuseForeignPage(_ request: Request) throws {
         let reads = [.get, .head].contains(request.method)
         let isOurs =
@@ -306,8 +306,9 @@ package enum Access: Sendable, Equatable {
 }
 
 extension Authenticator {
-    /// Throws 400 if the query contains one of our keys. Access logs already contain the key by
-    /// then. If the key is not revoked, the leak is therefore recorded in its owner's audit log.
+    /// Throws 400 if the query contains one of our keys. By then, access logs already contain the
+    /// key, so the leak of a key that is not revoked is recorded in the audit log of the key's
+    /// owner.
     func refuseKeyInAddress(_ request: Request) async throws {
         for pair in request.query.split(separator: "&") {
             guard let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")),

@@ -24,8 +24,8 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var stepUpUntil: Timestamp?
     /// The methods with which the console's operator can step up.
     package var stepUpMethods: [StepUpMethod] = []
-    /// Whether the operator's only second factors are passkeys that were made for another host name
-    /// of the server, so that they cannot be used.
+    /// Whether the operator has second factors but can use none of them, for example because the
+    /// passkeys were made for another host name of the server.
     package var hasUnusableFactors = false
     /// Whether the console's operator can sign in again without a link or the help of another
     /// operator.

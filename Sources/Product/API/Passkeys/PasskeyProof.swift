@@ -50,8 +50,8 @@ struct PasskeyProof {
     }
 
     /// Verifies the passkey's signature over a challenge, and returns the operator who has the
-    /// passkey. `use` uses the challenge up before anything is checked, so that each attempt needs
-    /// a new challenge.
+    /// passkey. `use` marks the challenge as used. It is called before the signature is checked, so
+    /// that each attempt needs a new challenge.
     private func prove(
         _ asked: UUID?, _ use: (_ challenge: [UInt8]) async throws -> Bool
     ) async throws -> OperatorRow {
@@ -110,9 +110,9 @@ struct PasskeyProof {
         return person
     }
 
-    /// The error for a passkey whose authenticator states something else than before about whether
-    /// the passkey can be backed up. The error's text tells the holder what to do. Only the holder
-    /// can cause the error, since the signature was verified.
+    /// The error if the authenticator contradicts its earlier statement about whether the passkey
+    /// can be backed up. The error says what the holder can do. Only the holder can cause it, since
+    /// the signature was verified.
     private func changed(_ passkey: PasskeyRow) -> Problem {
         var problem = Problem.unauthorized(
             "The passkey “\(passkey.name)” has changed: its authenticator now gives another answer "

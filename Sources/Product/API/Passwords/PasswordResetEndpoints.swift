@@ -30,8 +30,8 @@ package enum PasswordResetEndpoints {
         try await checkAsks(call.database, call)
         var tenant: UUID?
         if let text = call.input.optionalString("tenant") {
-            // For an unknown tenant a random id is stored, so that the request takes the same
-            // steps. It finds no user later.
+            // For an unknown tenant, a random id is stored, so that the request takes the same
+            // steps as for a known one. Later, no user is found for the random id.
             tenant = try await call.database.tenant(text)?.id ?? UUID.random()
         }
         let returns = try await ReturnAddress.allowed([call.input], of: tenant, call.application)

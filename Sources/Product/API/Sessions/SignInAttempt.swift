@@ -93,8 +93,8 @@ struct SignInAttempt {
         return nil
     }
 
-    /// Whether this is the operator's password. This is for a step-up; attempts are counted and
-    /// locked out as for a sign-in to the same account. Throws `AttemptsLocked`.
+    /// Checks the operator's password in a step-up, and returns whether it is right. Attempts are
+    /// counted and locked out as for a sign-in to the same account. Throws `AttemptsLocked`.
     func prove(_ password: [UInt8], of person: OperatorRow) async throws -> Bool {
         let row = try await database.operatorsWithPassword(emailKey: person.emailKey)
             .first { $0.0.id == person.id }
@@ -170,8 +170,8 @@ struct SignInAttempt {
 
     /// Counts an attempt at the operator's second factor, and returns the counter. The second
     /// factor has a counter of its own, so that an attacker who knows the password can neither try
-    /// a million codes nor lock out the operator's own browsers. If the attempt succeeds, the
-    /// caller must end it. Throws `AttemptsLocked`.
+    /// a million codes nor lock out the operator's own browsers. If the code is right, the caller
+    /// must pass the counter to `endAttempt`. Throws `AttemptsLocked`.
     func claimFactorAttempt(of person: OperatorRow) async throws -> [UInt8] {
         var counter = name("second factor", person.id.description)
         if let device, try await database.isKnownDevice(device, of: person.id) {
