@@ -111,16 +111,17 @@ enum RedirectURI {
     }
 }
 
-/// Checks `return_to`, the address where the page of a link sends the person at the end. It must
-/// equal one of the redirect URIs of the tenant's clients byte by byte, so that no link of this
-/// server leads to a foreign page.
+/// Checks `return_to`: the address to which the page of a link sends the person when they are done.
+/// It must be, byte for byte, a redirect URI of one of the tenant's clients, so that no link of
+/// this server leads to a foreign page.
 enum ReturnAddress {
     static let field = FieldShape.nullable(
         "return_to", .string(min: 1, max: 2048, rule: RedirectURI.rule),
         "The page to which the person returns at the end: one of the `redirect_uris` of the "
             + "tenant's clients.")
 
-    /// The response member with the address in the app where the person can continue.
+    /// The member `return_to` of a response: the address at which the person can continue in the
+    /// app.
     static let shown = FieldShape.readOnly(
         "return_to", .string(), nullable: true,
         "The page where the person can continue; `null` if there is none.")
@@ -202,8 +203,8 @@ struct HostBinding {
         }
     }
 
-    /// Why the caller may not bind a host, as text; `nil` if it may. The host is in the form of
-    /// `ClientHost.of`.
+    /// Why the caller may not bind a host, as text; `nil` if it may. `host` must be in the form
+    /// that `ClientHost.of` returns.
     func refusal(of host: String) -> String? {
         let (name, port) = Self.parts(of: host)
         guard !name.utf8.starts(with: "[".utf8), let domain = Self.domain(name) else {

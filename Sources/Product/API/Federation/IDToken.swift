@@ -193,15 +193,14 @@ package struct IDTokenCheck: Sendable {
         return IDClaims(subject: subject, audience: audience, all: token.claims)
     }
 
-    /// Returns the audience of the token that identifies this server. Throws if there is none, or
-    /// if the authorized party (`azp`) is not allowed. If an access token names the client that it
-    /// was issued to, this client is checked instead of the audience.
+    /// Returns the one of the token's audiences that identifies this server. Throws if there is
+    /// none, or if the authorized party (`azp`) is not allowed. If an access token names the client
+    /// that it was issued to, this client is checked instead of the audience.
     ///
-    /// If there are several audiences, the token must name an authorized party that is this server
-    /// or a listed client. If there is one audience, the authorized party may be absent, and there
-    /// are two cases in which it is not checked. In a token of Google, the authorized party is the
-    /// app's own client. In a sign-in that began on this server, the provider sent the code to this
-    /// server.
+    /// If there are several audiences, the token must name an authorized party, which must be this
+    /// server or a listed client. If there is one audience, the authorized party may be absent, and
+    /// in two cases it is not checked: in a token of Google, where it is the app's own client, and
+    /// in a sign-in that began on this server, where the provider sent the code to this server.
     private func audience(of token: IDToken) throws(IDTokenFault) -> String {
         if isAccessToken, let given = token.claims["client_id"] ?? token.claims["azp"] {
             guard let text = given.string, party.takes(text) else { throw .authorizedPartyMismatch }

@@ -280,9 +280,9 @@ package struct ProviderMetadata: Sendable {
     /// offers only `client_secret_post`, this is false (OpenID Connect Core section 9).
     package let takesSecretInHeader: Bool
 
-    /// Whether this server may link to an address that the provider published, and send requests to
-    /// it. The address must be https or, if the issuer is http too, http. This excludes
-    /// `javascript:` URLs.
+    /// Whether this server may use an address that the provider published: link to it, and send
+    /// requests to it. It must be an https address; http is allowed only if the issuer is http too.
+    /// Other URLs, such as `javascript:`, are never allowed.
     private static func isAddress(_ text: String, publishedBy issuer: String) -> Bool {
         guard RelyingParty.isAddress(text) else { return false }
         let secure = "https://".utf8

@@ -232,8 +232,8 @@ extension RelyingParty {
         return found
     }
 
-    /// The endpoints that a GitHub sign-in needs and that are neither derived nor set. They would
-    /// receive the client's secret or a token.
+    /// The endpoints that a GitHub sign-in needs and that are neither derived nor set. Each of them
+    /// receives the client's secret or a token, so that of github.com is not used in its place.
     package var missingGitHubEndpoints: [Endpoint] {
         let found = gitHubEndpoints
         return [.token, .userInfo, .tokenCheck].filter { found[$0] == nil }

@@ -149,8 +149,8 @@ struct CognitoEvent: Sendable {
         call.clientID = document["callerContext"]?["clientId"]?.string
         call.caller = request.callerTenant
         call.onlyProvider = request.principal.provider
-        // The token of a user of the pool itself contains a `sub`, which the event of the sign-up
-        // lacks.
+        // A token names a user of the pool itself by a `sub`. The sign-up event does not contain
+        // it; this later event does.
         if kind == .nativeProved {
             call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }
         }

@@ -99,8 +99,8 @@ package enum DecisionEndpoints {
                 try await call.takeDryRuns()
                 // If a decision has no tenant, a tenant sees only its part of the decision. This
                 // part has no address if the decision concerns the tenant only because of an invite
-                // that did not help. The tenant then does not learn what would admit the person
-                // either.
+                // that did not help. In that case, the tenant must not learn what would admit the
+                // person.
                 let isTold = !row.isPart || row.email != nil
                 row.wouldAdmit =
                     isTold ? try await call.database.wouldAdmit(row.id, reader: tenant) : []
