@@ -8,9 +8,9 @@ struct BulkContext: Sendable {
     let change: Change
     let principal: Principal
     let application: Application
-    /// Throws unless the operator proved presence recently. The argument is the subject of the
-    /// error's sentence. In a job this does nothing, since presence was checked when the job was
-    /// created.
+    /// Throws unless the operator proved presence recently. The argument names the act, and becomes
+    /// the subject of the sentence in the error. In a job this does nothing, since presence was
+    /// checked when the job was created.
     var recent: @Sendable (String) throws -> Void = { _ in }
 
     var tenant: UUID { change.tenant }
@@ -64,8 +64,8 @@ struct BulkJobs<Action: BulkAction>: JobKind {
     let name: String
 
     func rights(_ job: JobRow) -> [Right] {
-        // The action is unknown to this version. No role has all rights, so no caller may run the
-        // job.
+        // This version does not know the action, so it requires every right. No role has every
+        // right, so no caller may run the job.
         guard let action = Action(JSONParameters(job.parameters)) else { return Right.allCases }
         if job.isUndoing { return [action.undoRight ?? action.right] }
         return [action.right]

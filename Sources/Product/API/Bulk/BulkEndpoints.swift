@@ -105,8 +105,7 @@ package enum BulkEndpoints {
         "The reason, which the audit log and the list show. For an approval, the mail contains it "
             + "too.")
 
-    /// The shape of `action`. A request must have either `ids` or a `filter`, so that a request
-    /// with neither does not act on all objects.
+    /// The shape of the member `action`.
     private static func action<Verb: RawRepresentable<String> & CaseIterable>(
         _ verbs: Verb.Type, _ example: Verb
     ) -> FieldShape {
@@ -115,6 +114,8 @@ package enum BulkEndpoints {
             example: .string(example.rawValue))
     }
 
+    /// The shape of a request. It must have either `ids` or a `filter`, so that a request with
+    /// neither does not act on all objects.
     private static func request<Verb: RawRepresentable<String> & CaseIterable>(
         _ name: String, _ verbs: Verb.Type, example: Verb, _ filters: [QueryParameter],
         _ more: [FieldShape]

@@ -114,13 +114,14 @@ struct CSVDialect: Sendable, Equatable {
     private static let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
 
     var separator = UInt8(ascii: ",")
-    /// The length in bytes of the line `sep=;` that Excel writes first; 0 if there is none. It is
-    /// not a record.
+    /// The length in bytes of the line `sep=;` that Excel writes first; 0 if the file has no such
+    /// line. The line is not a record.
     var skipped = 0
 
-    /// Determines the dialect from the file's first bytes; `nil` if more bytes are needed. The line
-    /// `sep=` decides if there is one. Otherwise the separator is the one that splits the first
-    /// line into the most known column names or, if none is known, into the most cells.
+    /// Determines the dialect from the file's first bytes; `nil` if more bytes are needed. If the
+    /// file begins with a line `sep=`, that line names the separator. Otherwise the separator is
+    /// the one that splits the first line into the most known column names or, if none is known,
+    /// into the most cells.
     init?(of bytes: [UInt8], isWhole: Bool, isKnown: ([UInt8]) -> Bool) {
         guard let first = Self.line(of: bytes, from: 0, isWhole: isWhole) else { return nil }
         let line = bytes[first.text].filter { $0 != 0x22 }

@@ -8,8 +8,8 @@ import Text
 struct ImportJob: JobKind {
     static let kind = "import"
     /// The name of the parameter that states whether only a tenant, and not the platform, asserts
-    /// that the file's content is true. Its value stays the same if an operator of the platform
-    /// resumes the job.
+    /// that the file's content is true. The parameter keeps its value if an operator of the
+    /// platform resumes the job.
     static let tenantsWord = "asserted_by_tenant"
 
     let name = Self.kind
@@ -71,9 +71,9 @@ struct ImportOptions: Sendable {
     var firebase: FirebaseProject?
     /// The pool of a Cognito import.
     var pool: Provider?
-    /// Whether texts in the cells have the prefix with which this server's exports keep
-    /// spreadsheets from running them as formulas (see `CSV.guarded`). A file with exactly the
-    /// columns of an export is read this way even without this option.
+    /// Whether a prefix before the texts in the cells has to be removed. This server's exports add
+    /// it, so that spreadsheets do not run the texts as formulas (see `CSV.guarded`). A file with
+    /// exactly the columns of an export is read this way even without this option.
     var isGuarded = false
     /// Whether a CSV file is encoded in Windows-1252 instead of UTF-8.
     var isWindows1252 = false

@@ -14,12 +14,11 @@ struct ImportReader: Sendable {
     let options: ImportOptions
     var csv: CSVReader?
     private var json: JSONRowReader
-    /// For each column of the file, the names of this API's members that it supplies; an empty list
-    /// for a column that is not read. `nil` until the first record was read, which contains the
-    /// names of the columns.
+    /// For each column of the file, the API members that get its value; an empty list for a column
+    /// that is not read. `nil` until the header line was read.
     var columns: [[String]]?
-    /// Whether texts in the cells have the prefix with which this server's exports keep
-    /// spreadsheets from running them as formulas.
+    /// Whether a prefix before the texts in the cells has to be removed. This server's exports add
+    /// it, so that spreadsheets do not run the texts as formulas.
     var isGuarded: Bool
     /// The read-only members of this server's own exports that occurred in the file. They are not
     /// imported.
@@ -178,7 +177,7 @@ extension ImportReader {
         return rows
     }
 
-    /// For each column of the header line, the names of this API's members that it supplies. A
+    /// Reads the header line. Returns, for each column, the API members that get its value. A
     /// column without a name is not read, and spaces around a name are ignored.
     private mutating func header(_ record: CSVReader.Record) throws(ImportFault) -> [[String]] {
         var names: [String] = []

@@ -105,9 +105,9 @@ struct ImportUpload {
     /// The task group that stores one batch at a time.
     typealias Staging = ThrowingTaskGroup<Void, any Error>
 
-    /// The number of rows at which a batch is stored. A batch is also stored once `bytesOfBatch`
-    /// bytes of the file were read for it. It always includes all rows of the slice that completed
-    /// it.
+    /// A batch is stored once it has this many rows, or once `bytesOfBatch` bytes of the file were
+    /// read for it. The file is read in slices, and a batch ends only at the end of a slice, so it
+    /// may have more rows.
     private static let rowsOfBatch = 500
     private static let bytesOfSlice = 16 << 10
     private static let bytesOfBatch = 1 << 20

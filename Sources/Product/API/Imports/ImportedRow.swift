@@ -23,10 +23,10 @@ struct ImportedRow: Sendable {
     var privateAttributes: [JSONValue.Member] = []
     var identities: [ImportedIdentity] = []
     var password = ImportedPassword.none
-    /// Whether the user has a password in the former system that the export does not contain.
+    /// Whether the user has a password in the former system and the export does not contain it.
     var awaitsPassword = false
     var createdAt: Timestamp?
-    /// Notes on the content of the row that this server does not import.
+    /// Notes about content that the row has and this server does not import.
     var notes: [String] = []
 
     /// Adds an identity at an upstream provider of the former system, with the kind and the issuer
@@ -255,9 +255,8 @@ struct ImportFields: Sendable {
 }
 
 extension ImportFields {
-    /// The time in the first of these members that is present. It may be in RFC 3339, in
-    /// PostgreSQL's form, a date, or seconds or milliseconds since 1970. Without a time zone it is
-    /// UTC.
+    /// The time in the first of these members that is present. Reads RFC 3339, PostgreSQL's form, a
+    /// date alone, and seconds or milliseconds since 1970. A time without a zone is in UTC.
     func time(_ names: String...) -> Timestamp? { zonedTime(names)?.time }
 
     /// The time in the first of these members that is present, and whether it states a time zone.
@@ -303,7 +302,8 @@ extension ImportFields {
 }
 
 extension ImportedRow {
-    /// Adds the members whose names are valid for attributes, and notes the names of the others.
+    /// Adds the members whose names are valid for attributes. If there are others, adds a note with
+    /// their number.
     mutating func take(
         _ members: [JSONValue.Member],
         to place: WritableKeyPath<ImportedRow, [JSONValue.Member]>
@@ -336,7 +336,8 @@ extension ImportedRow {
 }
 
 extension [JSONValue.Member] {
-    /// The members whose names are valid for attributes, and the names of the others.
+    /// The members whose names are valid for attributes, without those that are null; and the
+    /// names that are not valid.
     func asAttributes() -> (kept: [JSONValue.Member], left: [String]) {
         var (kept, left): ([JSONValue.Member], [String]) = ([], [])
         for member in self {

@@ -1,8 +1,9 @@
 import JSON
 import Storage
 
-/// Splits a JSON document into its rows as its pieces arrive: a list, a list in one member of an
-/// object, or one row for each line. The whole document is never in memory.
+/// Splits a JSON document into its rows as its pieces arrive. The document may be a list of rows,
+/// an object with that list in one member, or a text with one row on each line. The whole document
+/// is never in memory.
 struct JSONRowReader: Sendable {
     private enum State {
         /// The document has not begun.

@@ -169,8 +169,8 @@ private struct InactivityBatch {
     }
 }
 
-/// Creates the job of each active tenant with an inactivity rule, once per UTC day, if a user is
-/// due. Any number of replicas may run this; only one of them creates the job.
+/// Creates a job once per UTC day for each active tenant that has an inactivity rule and a user who
+/// is due. Any number of replicas may run this; only one of them creates the job.
 package struct InactivityRounds: Sendable {
     /// The number of tenants that one query returns.
     private static let tenants = 100

@@ -23,8 +23,8 @@ struct InactivityPreview: Sendable {
     /// Whether the preview is incomplete, because some users were not examined.
     private var isCut = false
 
-    /// Examines the tenant's users. Stops early when the count for every step exceeds the number up
-    /// to which lists count their totals, or when `seconds` have passed.
+    /// Examines the tenant's users. Stops early when `seconds` have passed, or when so many users
+    /// were found for every step that a list would no longer count them exactly.
     static func of(
         _ rule: InactivityRule, in scope: TenantScope
     ) async throws -> InactivityPreview {

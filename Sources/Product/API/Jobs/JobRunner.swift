@@ -156,8 +156,8 @@ package struct JobRest: Sendable {
     /// The number of requests per second from which this process counts as busy. A person who
     /// watches a job causes fewer requests.
     static let busy = 40
-    /// The minimum number of requests during a batch for a pause to follow, however short the batch
-    /// was.
+    /// The number of requests below which this process never counts as busy, however short the
+    /// measured time is.
     static let few = 4
     /// The length of the pause while the process is busy, as a multiple of the batch's duration.
     static let times = 149
