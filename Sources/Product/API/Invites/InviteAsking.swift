@@ -43,7 +43,7 @@ enum InviteAsking {
     }
 
     /// The error if the body asks to send the invite by mail although there is no mail server;
-    /// otherwise `nil`. Its text says that the link can be shown instead.
+    /// otherwise `nil`. The error says that the link can be shown instead.
     static func deliveryFault(
         _ input: Input, _ application: Application, at pointer: String = ""
     ) -> FieldError? {

@@ -77,7 +77,7 @@ package final class MailSender: Sendable {
     private static let unreached = "The mail server could not be reached in several hours."
 
     /// Stores the outcome of a mail and logs it. `failure` is `nil` if the mail was sent. `words`
-    /// is the text about the failure that an invite shows.
+    /// is what an invite shows about the failure.
     private func end(
         _ mail: DueMail, _ failure: String?, _ words: String? = nil, isRefused: Bool = false
     ) async throws {

@@ -174,8 +174,8 @@ package enum OperatorEndpoints {
     }
 
     /// The status after the change that the body requests. An operator becomes active only by
-    /// signing in. If an operator who has never signed in is no longer to be suspended, the status
-    /// becomes pending.
+    /// signing in. If the body ends the suspension of an operator who has never signed in, the
+    /// status becomes pending.
     private static func status(_ row: OperatorRow, _ call: Call) throws -> Operator.Status {
         let asked = call.input.optionalCase("status") ?? row.status
         guard asked == .active, row.lastSignInAt == nil, row.status != .active else { return asked }

@@ -4,7 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/operator-sign-in`: the provider of the platform at which operators sign in to the console.
+/// `/v1/operator-sign-in`: chooses one of the platform's providers, at which operators then sign in
+/// to the console.
 package enum OperatorSignInEndpoints {
     package static let all: [Endpoint] = [get, put, delete, unbind]
 

@@ -12,9 +12,9 @@ package struct CORSPolicyEnforcer: Sendable {
     private let own: [String]
     private let profiles: [String: CORSProfile]
 
-    /// `publicURL` is the server's public URL; its origin counts as the server's own. If it has a
-    /// loopback address, the origins with the other names of that address count as the server's own
-    /// too. `profiles` contains the profiles of the client contracts, by name.
+    /// `publicURL` is the server's public URL; its origin counts as the server's own. If its host
+    /// is a name of this machine, such as `localhost`, the same origin with another such name
+    /// counts too. `profiles` contains the profiles of the client contracts, by name.
     package init(database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]) {
         self.database = database
         self.profiles = profiles
@@ -70,9 +70,9 @@ package struct CORSPolicyEnforcer: Sendable {
     }
 
     /// Decides on a request, either a real one or one that is only described. `own` contains the
-    /// canonical origins that count as the server's own; the default is those of the service. For a
-    /// real request, `noting` is the path's pattern, or empty if there is none. If the origin is
-    /// not listed, it is then recorded for the tenant.
+    /// canonical origins that count as the server's own; the default is those of the service.
+    /// `noting` is given only for a real request: it is the path's pattern, or empty if no pattern
+    /// matches. An origin that is not listed is then recorded for the tenant.
     func decide(
         _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil,
         noting path: String? = nil

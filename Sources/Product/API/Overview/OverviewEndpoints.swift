@@ -156,7 +156,7 @@ extension UInt8 {
 }
 
 extension QueryParameter {
-    /// The parameters with which a list by time also returns the number of its items in each part
+    /// The parameters that request a histogram of a list by time: the number of items in each part
     /// of the period.
     static let histogram: [QueryParameter] = [
         QueryParameter(

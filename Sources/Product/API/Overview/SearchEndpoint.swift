@@ -115,8 +115,8 @@ enum SearchEndpoint {
             }
     }
 
-    /// Sign-ins that failed before the policy rules were applied, with this reference from the
-    /// person's page or with this request id.
+    /// Finds sign-ins that failed before the policy rules were applied. `text` is either the
+    /// reference that the person was shown or the request id.
     private static func failures(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {

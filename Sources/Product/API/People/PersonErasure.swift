@@ -72,7 +72,7 @@ struct PersonErasure: Sendable {
         return targets
     }
 
-    /// The users in all tenants with the calling operator's own address.
+    /// The users, in all tenants, who have the same address as the calling operator.
     private func ownRows() async throws -> [FoundPerson] {
         guard let id = call.principal.id, let person = try await database.operatorRow(id),
             let email = try? EmailAddress(person.email)

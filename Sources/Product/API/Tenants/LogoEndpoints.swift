@@ -53,8 +53,8 @@ package enum LogoEndpoints {
             throw Problem.notFound("logo")
         }
         var answer = Response(200, type: logo.type, logo.content)
-        // The URL contains the hash of the content, so the image at it never changes. If a browser
-        // opens it as a page, it can run nothing.
+        // The URL contains the hash of the content, so the image at this URL never changes. The
+        // security policy keeps the image from running anything if a browser opens it as a page.
         answer.set("cache-control", "public, max-age=31536000, immutable")
         answer.set("content-security-policy", "default-src 'none'; sandbox")
         answer.set("x-content-type-options", "nosniff")
@@ -99,8 +99,8 @@ extension Appearance {
         ])
     }
 
-    /// The appearance after the change that the body requests. An absent member is kept, and `null`
-    /// clears it.
+    /// The appearance after the change that the body requests. A member that is absent keeps its
+    /// value; a member that is `null` is cleared.
     func changed(by input: Input?) -> Appearance {
         guard let input else { return self }
         var new = self
