@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Writes the text that libcrypt computes from the phrase to `out`: at most CRYPT_OUTPUT_SIZE bytes,
-// including the NUL. Returns 0 if libcrypt refuses the setting or the phrase, or if there is no
-// memory. The work area of 32 KiB contains parts of the phrase, so it is cleared before it is
+// Writes to `out` what libcrypt computes from the phrase: a text of at most CRYPT_OUTPUT_SIZE
+// bytes, including the NUL. Returns 0 if libcrypt refuses the setting or the phrase, or if there is
+// no memory. The work area of 32 KiB contains parts of the phrase, so it is cleared before it is
 // freed.
 static inline int gh_crypt(const char *phrase, const char *setting, char *out) {
     struct crypt_data *data = calloc(1, sizeof *data);

@@ -23,7 +23,7 @@ static inline long gh_ssl_set_msg_callback_arg(SSL *s, void *a) {
 static inline int gh_ssl_ctx_min_version(SSL_CTX *c, int v) {
     return SSL_CTX_set_min_proto_version(c, v);
 }
-// No compression, no renegotiation, and the server's order of ciphers.
+// These options forbid compression and renegotiation, and prefer the server's order of ciphers.
 static inline uint64_t gh_ssl_server_options(void) {
     return SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE;
 }

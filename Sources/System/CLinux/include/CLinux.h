@@ -5,8 +5,8 @@
 
 enum { GH_READABLE = 0x1, GH_WRITABLE = 0x4, GH_ERROR = 0x8, GH_HANGUP = 0x2010 };
 
-// The layout of struct epoll_event, which is packed only on x86-64. linux.c asserts that the two
-// layouts are equal.
+// gh_event has the layout of struct epoll_event, which is packed only on x86-64. linux.c asserts
+// that the two structs have the same layout.
 #ifdef __x86_64__
 typedef struct __attribute__((packed)) { uint32_t mask; uint64_t token; } gh_event;
 #else
