@@ -492,7 +492,8 @@ async function drawPage() {
 		)
 	} catch (error) {
 		if (error.name === "AbortError") return
-		// If a module cannot be loaded, the server may have a newer version, without the modules of this one.
+		// A module that cannot be loaded may belong to an older version of the console: the server may have been updated
+		// since this page was opened.
 		const isUnloaded = error instanceof TypeError && /import/i.test(error.message)
 		const isThere = isUnloaded && await isServerThere()
 		if (mine !== view.current) return

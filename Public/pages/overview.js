@@ -119,8 +119,8 @@ export default async page => {
 	const change = values => setQuery({ ...query(), ...values })
 	const choice = period(change)
 	const signUps = narrowing(change, t`Sign-ups by time`)
-	// The control is filled at once with the period that the server will choose. If it got its options later, it would
-	// grow and move the dates.
+	// The control is filled at once, with the period that the server will choose. If its options came later, it would
+	// grow and push the date fields aside.
 	const week = new Date()
 	week.setHours(-6 * 24, 0, 0, 0)
 	choice.read(query().since ? query() : { since: week.toISOString() })

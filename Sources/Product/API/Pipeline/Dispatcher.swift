@@ -497,10 +497,10 @@ extension Dispatcher {
         }
     }
 
-    /// Throws 400 if the body is empty although the request announces a JSON body, or is a PUT. An
+    /// Throws 400 if the body is empty and the request either declares a JSON body or is a PUT. An
     /// empty text is not JSON (RFC 8259 section 2), and a body that was lost on the way must not
-    /// act as `{}`. An action on one object (`…/{id}/revoke`) needs no body, and clients send the
-    /// media type with each call.
+    /// act as `{}`. An action on one object (`…/{id}/revoke`) without required members is exempt:
+    /// it needs no body, and many clients send `Content-Type` even so.
     private static func checkPresence(_ exchange: Exchange, _ endpoint: Endpoint) throws {
         let request = exchange.call.request
         guard case .json(let shape) = endpoint.body, request.body.isEmpty,

@@ -47,8 +47,8 @@ struct Evaluation {
     var invite: InviteFacts?
     /// The valid join link that rules 4 and 10 use.
     var joinLink: JoinLinkFacts?
-    /// Whether the invite's token was sent with an address other than the invited one, and the
-    /// policy allows this.
+    /// Whether the attempt has a valid invite token but another address than the invited one, and
+    /// this is allowed.
     var otherAddress = false
     var addressTrust: AddressTrust = .none
     /// The rule that refused; `nil` if none did.

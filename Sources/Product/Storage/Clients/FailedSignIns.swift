@@ -159,7 +159,7 @@ package final class WrongPasswords: Sendable {
     package enum Account: Hashable, Sendable {
         case user(UUID)
         case `operator`(UUID)
-        /// Any account that does not exist.
+        /// No account has the entered address. All such attempts in a tenant are counted together.
         case unknown
     }
 

@@ -367,10 +367,11 @@ package enum BounceResult: String, Sendable, CaseIterable {
     /// The invite still shows that its mail was sent, now with the mail server's text about the
     /// delay.
     case delayed
-    /// Nothing: the invite was mailed again since, is no longer pending, or already shows a bounce.
+    /// Nothing changed, because the invite was mailed again since, is no longer pending, or already
+    /// shows a bounce.
     case outdated
-    /// Nothing: no stored mail has the return address.
+    /// Nothing changed, because no stored mail has the message's return address.
     case unknown
-    /// Nothing: the message reports neither a failure nor a delay.
+    /// Nothing changed, because the message reports neither a failure nor a delay.
     case ignored
 }

@@ -113,8 +113,8 @@ enum DecisionPart: String, Sendable {
 }
 
 extension Change {
-    /// If the decision belongs to no tenant, records for each tenant involved the part of the
-    /// decision that this tenant may read.
+    /// Does nothing if the decision belongs to a tenant. Otherwise gives every tenant that the
+    /// decision concerns a record of the part which that tenant may read.
     func recordParts(
         of result: ProvisioningResult, _ reading: FactsReading
     ) async throws(PostgresError) {

@@ -300,8 +300,9 @@ package final class OverLimit: Sendable {
     }
 }
 
-/// Answers attempts of an address that is over its limit without waiting for the person's lock. The
-/// rules still run, without row locks, and only their refusals become `rate_limited`.
+/// If an address is over its limit, its attempts are answered without waiting for the person's
+/// lock. The rules still run, but without row locks. An attempt that they refuse is answered with
+/// `rate_limited`; any other is decided under the lock.
 extension Database {
     /// How many of these attempts may run at the same time for one address and caller.
     private static let lanes = 4

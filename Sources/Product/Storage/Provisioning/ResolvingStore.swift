@@ -9,8 +9,8 @@ package enum Resolution: Sendable {
     /// The account belongs to the newcomer. The new identity is linked, and every other way to sign
     /// in to the account is removed.
     case giveAccount
-    /// The account belongs to another person, and gets this other address, which is not proved. The
-    /// newcomer's next attempt is decided anew.
+    /// The account does not belong to the newcomer. Its address is replaced with the given one,
+    /// which is not proved. The newcomer's next attempt is decided anew.
     case openAnother(EmailAddress)
 }
 

@@ -269,8 +269,8 @@ enum ImmichPreferences {
         return isLike ? other : nil
     }
 
-    /// The initial settings, with every member that the generated clients of either generation
-    /// require.
+    /// The initial settings. They have every member that the generated clients require, those of
+    /// older apps and those of newer ones.
     private static let initial = object([
         ("albums", object([("defaultAssetOrder", .string("desc"))])),
         ("cast", object([("gCastEnabled", .bool(false))])),
