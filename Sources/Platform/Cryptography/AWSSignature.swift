@@ -1,7 +1,7 @@
 import Text
 
-/// Verifies a request that is signed with AWS Signature Version 4 ("Create a signed AWS API
-/// request", AWS IAM user guide): it computes the signature again and compares.
+/// A signature of AWS Signature Version 4 ("Create a signed AWS API request", AWS IAM user guide),
+/// read from `Authorization`. To verify the request, the signature is computed again and compared.
 package struct AWSSignature: Sendable {
     package static let scheme = "AWS4-HMAC-SHA256"
     /// How many seconds the request's date may differ from the server's clock.
@@ -55,8 +55,9 @@ package struct AWSSignature: Sendable {
         self.signature = signature
     }
 
-    /// Returns the request's `x-amz-date` (`YYYYMMDD'T'HHMMSS'Z'`). Returns `nil` unless the host,
-    /// the date and every other `x-amz-` field are signed, and the signed names are sorted.
+    /// Returns the request's `x-amz-date` (`YYYYMMDD'T'HHMMSS'Z'`). Returns `nil` if this field is
+    /// missing or repeated, or if its date is not `day`. Also returns `nil` if the host or an
+    /// `x-amz-` field is not signed, or if the signed names are not sorted.
     package func date(of request: Signed) -> String? {
         let dates = request.fields.filter { $0.name == "x-amz-date" }
         guard dates.count == 1, dates[0].value.utf8.starts(with: day.utf8) else { return nil }
@@ -68,8 +69,9 @@ package struct AWSSignature: Sendable {
         return dates[0].value
     }
 
-    /// Whether the signature is right. If the request states a hash of its payload, that must be
-    /// the hash of the body. The comparison of the signatures takes constant time.
+    /// Whether the signature is right. If the request contains a hash of its body
+    /// (`x-amz-content-sha256`), this hash must be right too. Signatures are compared in constant
+    /// time.
     package func matches(_ request: Signed, secret: [UInt8]) -> Bool {
         guard let date = date(of: request), let canonical = canonical(request) else { return false }
         let scope = [day, region, service, "aws4_request"]

@@ -42,8 +42,8 @@ package final class PasswordHasher: Sendable {
         package var passes: UInt32
         package var lanes: UInt32
 
-        /// Makes parameters for new hashes. `verify` refuses a stored hash whose cost exceeds
-        /// `most`.
+        /// Makes the parameters for new hashes. They must not exceed `most`, because `verify`
+        /// refuses a stored hash whose cost exceeds `most`.
         package init(kibibytes: UInt32, passes: UInt32, lanes: UInt32) {
             self.kibibytes = kibibytes
             self.passes = passes
@@ -127,7 +127,8 @@ package final class PasswordHasher: Sendable {
         return Verdict(matches: false, needsRehash: false)
     }
 
-    /// Takes as long as a real check, so that timing does not reveal whether a user exists.
+    /// Takes as long as the check of a real user's password. A sign-in as an unknown user calls
+    /// this function, so that timing does not reveal whether the user exists.
     package func verifyUnknown(_ password: [UInt8]) async throws(PasswordFault) {
         _ = try await matches(password, peppers.sealing, dummy)
     }

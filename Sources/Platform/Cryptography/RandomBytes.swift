@@ -42,10 +42,11 @@ package enum TokenSecret {
 /// Why a cryptographic operation failed. No case reveals a secret, so a client may learn which case
 /// it is.
 package enum CryptographyError: Error, Sendable, Equatable {
-    /// A key of the wrong length, kind or strength (RSA below 2048 bits, a point off its curve).
+    /// The key has a wrong length, kind or strength: for example, an RSA key below 2048 bits, or a
+    /// point that is not on its curve.
     case badKey
-    /// A sealed text that cannot be opened: truncated, altered, sealed for another context, or
-    /// sealed under an unknown key.
+    /// The sealed text cannot be opened. It is truncated or altered, or it was sealed for another
+    /// context or under an unknown key.
     case notAuthentic
     /// The library failed, for example for lack of memory.
     case libraryFailed

@@ -7,8 +7,8 @@ package enum SHA256 {
     package static let length = 32
     private static let blockLength = 64
 
-    // Fetched once, because fetching a digest takes OpenSSL's provider lock, which costs more than
-    // a short hash. The fetched object is immutable and may be used from any thread.
+    // The digest is fetched only once: each fetch takes OpenSSL's provider lock, which costs more
+    // than a short hash. The fetched object is immutable and may be used from any thread.
     nonisolated(unsafe) private static let digest: OpaquePointer? = EVP_MD_fetch(nil, "SHA256", nil)
 
     private static let contextKey: pthread_key_t = {

@@ -78,7 +78,8 @@ package struct DerivedKeys: Sendable {
     let secrets: SecretKeys
     let bytes: [[UInt8]: [UInt8]]
 
-    /// Derives another key from each of these, for a narrower purpose or for a single text.
+    /// Derives, from each of the keys here, another key for a narrower purpose or for a single
+    /// text.
     package func derive(salt: [UInt8], _ purpose: String) -> DerivedKeys {
         DerivedKeys(
             secrets: secrets,
@@ -91,7 +92,7 @@ package struct DerivedKeys: Sendable {
 
     package subscript(id: [UInt8]) -> [UInt8]? { bytes[id] }
 
-    /// Returns the HMAC-SHA256 of the message (32 bytes) under the key that seals.
+    /// Returns the HMAC-SHA256 of the message (32 bytes) under the key that seals new texts.
     package func authenticate(_ message: [UInt8]) -> [UInt8] {
         SHA256.authenticate(message, key: sealing)
     }
@@ -123,8 +124,8 @@ package struct Sealer: Sendable {
 
     package init(_ keys: DerivedKeys) { self.keys = keys }
 
-    /// Encrypts a secret. `context` identifies the place where it is stored (tenant, column);
-    /// `open` must be given the same context.
+    /// Encrypts a secret. `context` identifies the place where the secret is stored (tenant,
+    /// column). To open the sealed text, pass the same context to `open`.
     package func seal(_ plain: [UInt8], context: [UInt8]) throws(CryptographyError) -> [UInt8] {
         try seal(plain, with: keys.secrets.sealing, context: context)
     }

@@ -44,7 +44,7 @@ package final class SigningKey: @unchecked Sendable {
         let bytes = Array(pem.utf8)
         guard let memory = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { throw .libraryFailed }
         defer { BIO_free(memory) }
-        // Without a callback OpenSSL would ask the terminal for a passphrase.
+        // Without this callback, OpenSSL would ask for a passphrase on the terminal.
         let none:
             @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) ->
                 Int32 = {

@@ -44,7 +44,8 @@ package final class VerificationKey: @unchecked Sendable {
         fileprivate var isPSS: Bool { self == .ps256 || self == .ps384 || self == .ps512 }
     }
 
-    /// The curves of RFC 7518 section 6.2.1.1, by their names there.
+    /// The elliptic curves of RFC 7518, section 6.2.1.1. Each raw value is the curve's name in that
+    /// section.
     package enum Curve: String, Sendable, CaseIterable {
         case p256 = "P-256"
         case p384 = "P-384"
@@ -135,7 +136,8 @@ package final class VerificationKey: @unchecked Sendable {
         return VerificationKey(owning: key, other)
     }
 
-    /// Whether a signature is valid. It must have the form of JOSE; for ECDSA that is `r || s`.
+    /// Whether a signature is valid. The signature must have the form that JOSE prescribes, which
+    /// is `r || s` for ECDSA.
     package func isValid(signature: [UInt8], over message: [UInt8]) -> Bool {
         guard case .elliptic(let curve) = algorithm.family else {
             return isValid(derSignature: signature, over: message)
@@ -144,8 +146,9 @@ package final class VerificationKey: @unchecked Sendable {
             .map { isValid(derSignature: $0, over: message) } ?? false
     }
 
-    /// Whether a signature is valid. It must have the form of X.509 and WebAuthn; for ECDSA that is
-    /// DER. OpenSSL refuses any other spelling of the DER, and any bytes after it.
+    /// Whether a signature is valid. The signature must have the form that X.509 and WebAuthn
+    /// prescribe, which is DER for ECDSA. OpenSSL refuses DER with any other spelling, or with
+    /// bytes after its end.
     package func isValid(derSignature form: [UInt8], over message: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {

@@ -7,11 +7,12 @@ enum ForeignHashReader {
     /// Our own identifier for Firebase's scrypt in a PHC string.
     static let firebaseName = "firebase-scrypt"
 
-    /// The largest `ln` that is read as a logarithm; a larger value is read as N itself.
+    /// The largest value of scrypt's `ln` that is read as the logarithm of N. A larger value is
+    /// read as N itself.
     private static let mostOfLog = 40
 
-    /// The longest text of a stored hash, in bytes. If the salt and the hash are within the bounds,
-    /// the text is never longer.
+    /// The maximum length of a stored hash's text, in bytes. A text whose salt and hash are within
+    /// the bounds is never longer.
     private static let longest = 512
 
     static func read(_ text: String) throws(Refusal) -> ForeignPasswordHash {
@@ -48,7 +49,8 @@ enum ForeignHashReader {
         var version = 16
         if fields.count == 4 { version = try only("v", of: fields[0]) }
         let values = try parameters(fields[fields.count - 3])
-        // A hash made with a key or with associated data cannot be verified.
+        // Refuse a hash that was made with a key or with associated data, because this service has
+        // neither.
         guard values["keyid"] == nil, values["data"] == nil else { throw .unknown }
         guard values.count == 3, let kibibytes = values["m"].flatMap(number),
             let passes = values["t"].flatMap(number), let lanes = values["p"].flatMap(number)
@@ -165,21 +167,22 @@ enum ForeignHashReader {
 }
 
 /// The bounds of a foreign hash. An upper bound keeps one sign-in from occupying a core or much
-/// memory for long; a lower bound refuses weak hashes. security.md lists them for operators.
+/// memory for long; a lower bound refuses weak hashes. security.md lists the bounds for operators.
 enum ForeignHashBounds {
     static let bcryptCosts = 4...14
     static let sha512cryptRounds = 1000...1_000_000
     static let sha512cryptDefault = 5000
-    /// Memory in KiB. A hash that uses less memory is too cheap to compute.
+    /// The memory of an argon2 hash, in KiB. With less memory, it would be too cheap to guess the
+    /// password.
     static let argon2Kibibytes = 512...256 * 1024
-    /// The cost of a hash, in KiB times passes. Lanes add no cost of their own, because they run
-    /// one after another and divide the memory among them.
+    /// The cost of an argon2 hash, in KiB times passes. More lanes do not raise the cost, because
+    /// the lanes run one after another and divide the memory among themselves.
     static let argon2Work = 512...10 * 256 * 1024
     static let argon2Lanes = 1...64
-    /// Memory in bytes: N · r · 128.
+    /// The memory of an scrypt hash, in bytes: N · r · 128.
     static let scryptMemory = 1 << 20...64 << 20
     static let scryptLanes = 1...16
-    /// The cost of a hash, in bytes: N · r · p · 128.
+    /// The cost of an scrypt hash, in bytes: N · r · p · 128.
     static let scryptWork = 1 << 20...256 << 20
     /// The number of iterations. The upper bound applies to the iterations of all blocks of a hash
     /// together, because each block costs the full number of iterations.

@@ -7,15 +7,16 @@ import Text
 /// scrypt or sha512crypt. The hash is stored until its owner signs in. A hash of our own kind then
 /// replaces it. A foreign hash has no pepper, so it does not depend on the secret key.
 package struct ForeignPasswordHash: Sendable, Equatable {
-    /// Why a hash is not stored. Its user is then imported without a password.
+    /// Why an import does not store a password hash. The user is then imported without a password.
     package enum Refusal: String, Error, Sendable, Equatable, CaseIterable {
-        /// A kind of hash that this service cannot verify.
+        /// The hash is of a kind that this service cannot verify.
         case unknown
         /// The text is not well-formed for its kind of hash.
         case malformed
-        /// The hash is above the bounds: a sign-in would occupy a core or the memory for too long.
+        /// The hash costs more than the bounds allow: a sign-in would occupy a core or the memory
+        /// for too long.
         case tooCostly = "too_costly"
-        /// The hash is below the bounds.
+        /// The hash costs less than the bounds require, so it is too weak.
         case tooWeak = "too_weak"
     }
 
@@ -105,7 +106,7 @@ package struct ForeignPasswordHash: Sendable, Equatable {
 }
 
 /// Reads hashes in the spellings of other systems' exports. Each function returns a hash whose
-/// `text` can be stored in `users.password_hash`, or throws the reason why it is not stored.
+/// `text` can be stored in `users.password_hash`, or throws the reason why the hash is refused.
 extension ForeignPasswordHash {
     /// Reads a crypt or PHC string, as in Supabase's `encrypted_password`, Auth0's `passwordHash`,
     /// or a CSV column:
@@ -228,7 +229,8 @@ extension ForeignPasswordHash {
         default: throw .unknown
         }
         var fields = split(digest)
-        // The hash of pbkdf2_sha1 may be followed by its length, which is redundant.
+        // In a pbkdf2_sha1 text, the length of the hash may follow the hash. Drop the length,
+        // because it is redundant.
         if hasher == "pbkdf2_sha1", fields.count == 5 { fields.removeLast() }
         guard fields.count == 4, fields[0] == hasher else { throw .malformed }
         return try clerkPBKDF2(hasher, rounds: fields[1], salt: fields[2], hash: fields[3])
@@ -288,9 +290,9 @@ extension ForeignPasswordHash {
     /// The most bytes of a password that libcrypt accepts for sha512crypt.
     private static let longestOfSHA512 = 511
 
-    /// Whether this password may be checked against this hash. False for an empty password, for one
-    /// that is too long for sha512crypt, and for one with a NUL. C functions stop at a NUL, and
-    /// HMAC ignores NULs at the end, so a password with a NUL could match another password's hash.
+    /// Whether this password may be checked against this hash. It may not if the password is empty,
+    /// is too long for sha512crypt, or contains a NUL. C functions stop at a NUL, and HMAC ignores
+    /// NULs at the end, so a password with a NUL could match another password's hash.
     func mayBe(of password: [UInt8]) -> Bool {
         guard !password.isEmpty, !password.contains(0) else { return false }
         switch function {
@@ -299,15 +301,15 @@ extension ForeignPasswordHash {
         }
     }
 
-    /// Whether the hash covers only the first 72 bytes of this password. Every other password with
-    /// the same first 72 bytes then matches it too.
+    /// Whether the hash covers only the first 72 bytes of this password. If so, every other
+    /// password with the same first 72 bytes matches the hash too.
     func isCut(_ password: [UInt8]) -> Bool {
         if case .bcrypt(.none) = function { return password.count >= Self.longestOfBcrypt }
         return false
     }
 
-    /// Whether this is the password's hash. Call it only if `mayBe(of:)` is true. It occupies a
-    /// core while it runs.
+    /// Whether the password matches this hash. Call this function only if `mayBe(of:)` is true. The
+    /// computation occupies a core.
     func matches(_ password: [UInt8]) -> Result<Bool, PasswordFault> {
         var derived: [UInt8]?
         switch function {
@@ -378,8 +380,8 @@ extension ForeignPasswordHash {
         _ password: [UInt8], _ parameters: ScryptParameters, count: Int
     ) -> [UInt8]? {
         var out = [UInt8](repeating: 0, count: count)
-        // OpenSSL's limit also covers its other buffers: r · 128 bytes for each lane, and two more
-        // blocks of r · 128 bytes.
+        // The memory limit for OpenSSL must also include OpenSSL's other buffers: r · 128 bytes for
+        // each lane, and two more blocks of r · 128 bytes.
         let most = parameters.memory + parameters.blocks * (parameters.lanes + 2) * 128
         let status = EVP_PBE_scrypt(
             password.map { CChar(bitPattern: $0) }, password.count, salt, salt.count,
@@ -420,9 +422,10 @@ extension ForeignPasswordHash {
 /// Computes foreign hashes on threads of their own, one at a time for each tenant. So a tenant with
 /// costly hashes delays neither other tenants nor the computation of our own hashes.
 final class ForeignHashQueue: Sendable {
-    /// How many sign-ins of one tenant may wait for their turn. An IP address has to wait after
-    /// fewer failed sign-ins than this. So one address can neither fill the queue nor learn from a
-    /// refusal which users have a foreign hash.
+    /// How many sign-ins of one tenant may wait in the queue. An IP address has to pause after
+    /// fewer failed sign-ins than this, so one address cannot fill the queue. For the same reason,
+    /// no address can provoke the refusal of a full queue, which would reveal that a user has a
+    /// foreign hash.
     static let waitingLimit = 64
 
     private let pool: WorkerPool

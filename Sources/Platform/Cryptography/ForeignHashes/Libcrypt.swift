@@ -1,7 +1,8 @@
 import CCrypt
 
-/// The methods of libcrypt that are used here: bcrypt and sha512crypt. libcrypt chooses its method
-/// by the first characters of the setting. This code never passes it a setting for another method.
+/// The methods of libcrypt that are used here: bcrypt and sha512crypt. libcrypt chooses the method
+/// by the first characters of the setting that it gets. It never gets a setting for any other
+/// method.
 enum Libcrypt {
     typealias Refusal = ForeignPasswordHash.Refusal
 
@@ -31,22 +32,23 @@ enum Libcrypt {
         else { throw .malformed }
         try ForeignHashBounds.check(
             Int(bytes[4] - 0x30) * 10 + Int(bytes[5] - 0x30), ForeignHashBounds.bcryptCosts)
-        // Some systems leave unused bits set in the last character of the salt and of the hash;
-        // libcrypt writes zeros there.
+        // Clear the unused bits in the last character of the salt and of the hash. Some systems
+        // leave these bits set, but libcrypt writes zeros.
         bytes[28] = cleared(bytes[28], of: 0x0F)
         bytes[59] = cleared(bytes[59], of: 0x03)
         return ForeignPasswordHash(
             .bcrypt(prehash), checked: prehash.rawValue + String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Returns the base-2 logarithm of the rounds of a text that has been checked.
+    /// Returns the cost in a bcrypt text: the base-2 logarithm of the number of rounds. The text
+    /// must have been checked.
     static func cost(ofBcrypt text: String) -> Int {
         // The text ends with the two digits of the cost, a `$`, and 53 characters of salt and hash.
         // Count from the end, because the name of a prehash may come first.
         Int(String(decoding: Array(text.utf8).dropLast(54).suffix(2), as: UTF8.self)) ?? Int.max
     }
 
-    /// Returns the rounds of a text that has been checked.
+    /// Returns the number of rounds in a sha512crypt text. The text must have been checked.
     static func rounds(ofSHA512 text: String) -> Int {
         let field = text.dropFirst(sha512Prefix.count).prefix { $0 != "$" }
         guard field.hasPrefix(roundsName) else { return ForeignHashBounds.sha512cryptDefault }

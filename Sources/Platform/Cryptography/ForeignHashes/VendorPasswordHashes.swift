@@ -42,8 +42,8 @@ package struct Auth0PasswordHash: Sendable {
 
 extension ForeignPasswordHash {
     /// Reads argon2 and pbkdf2 as PHC strings, bcrypt as a crypt string, and scrypt with separate
-    /// parameters. The first three contain their salt. If there is a separate salt as well, it was
-    /// added to the password; such a hash is refused.
+    /// parameters. A text of argon2, pbkdf2 or bcrypt contains its salt. If there is a separate
+    /// salt as well, that salt was added to the password, so the hash is refused.
     package static func auth0(
         _ custom: Auth0PasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -101,8 +101,9 @@ package struct KeycloakPasswordHash: Sendable {
 }
 
 extension ForeignPasswordHash {
-    /// Reads `pbkdf2` (SHA-1), `pbkdf2-sha256`, `pbkdf2-sha512`, and `argon2` with the parameters
-    /// `type` (id, i), `version` (1.3, 1.0), `memory` in KiB and `parallelism`.
+    /// Reads a credential whose algorithm is `pbkdf2` (SHA-1), `pbkdf2-sha256`, `pbkdf2-sha512` or
+    /// `argon2`. The parameters of `argon2` are `type` (id, i), `version` (1.3, 1.0), `memory` in
+    /// KiB and `parallelism`.
     package static func keycloak(
         _ credential: KeycloakPasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {

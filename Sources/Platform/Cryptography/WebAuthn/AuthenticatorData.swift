@@ -101,7 +101,7 @@ package struct COSEKey: Sendable {
         case rs256 = -257
     }
 
-    /// The most bytes of an encoded key. Every acceptable key is much shorter.
+    /// The maximum length of an encoded key, in bytes. Every acceptable key is much shorter.
     package static let lengthLimit = 4096
 
     package let algorithm: Algorithm
@@ -110,9 +110,9 @@ package struct COSEKey: Sendable {
     private enum Label {
         static let kind = 1
         static let algorithm = 3
-        /// The label of an elliptic curve, or of an RSA key's modulus.
+        /// The label of an elliptic key's curve, or of an RSA key's modulus.
         static let first = -1
-        /// The label of the coordinate x, or of an RSA key's exponent.
+        /// The label of an elliptic key's coordinate x, or of an RSA key's exponent.
         static let second = -2
         static let third = -3
     }

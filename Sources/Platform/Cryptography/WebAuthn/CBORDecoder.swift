@@ -1,9 +1,9 @@
 /// A strict decoder of CBOR in the canonical form of CTAP2 (Client to Authenticator Protocol 2.1,
 /// section 8). Lengths are definite and as short as possible, map keys are sorted and unique, and
-/// there are at most four levels. Each value then has exactly one encoding.
+/// nesting has at most four levels. So each value has exactly one encoding.
 package struct CBORDecoder {
-    /// The most bytes of an input; a longer one is refused before it is decoded. An attestation
-    /// without certificates is below 2 KiB.
+    /// The maximum length of an input, in bytes. A longer input is refused before it is decoded. An
+    /// attestation without certificates is shorter than 2 KiB.
     package static let lengthLimit = 64 * 1024
     private static let depthLimit = 4
     private static let valuesLimit = 256
@@ -181,17 +181,17 @@ package enum CBORFault: String, Error, Sendable, Equatable {
     case truncated
     case trailingBytes = "trailing_bytes"
     case indefiniteLength = "indefinite_length"
-    /// A number or a length that is encoded in more bytes than it needs.
+    /// A number or a length is encoded in more bytes than it needs.
     case notShortest = "not_shortest"
     case duplicateKey = "duplicate_key"
     case unsortedKeys = "unsorted_keys"
-    /// A key of a map that is neither a number nor text.
+    /// The key of a map is neither a number nor text.
     case keyRefused = "key_refused"
     case tooDeep = "too_deep"
     case tooManyValues = "too_many_values"
     case tooLong = "too_long"
     case notUTF8 = "not_utf8"
-    /// A tag, a floating-point number, null, undefined or a reserved value. Nothing that is decoded
-    /// here needs one.
+    /// The input contains a tag, a floating-point number, null, undefined or a reserved value.
+    /// Passkeys need none of these.
     case unsupported
 }

@@ -1,8 +1,8 @@
 import JSON
 import Text
 
-/// What the answer of a registration or an assertion must match. A passkey is the first and the
-/// second factor at once, so the authenticator must always verify the user.
+/// The values that a registration or an assertion must match. A passkey is the first and the second
+/// factor at once, so the authenticator must also have verified the user.
 package struct Ceremony: Sendable {
     /// The random bytes that were issued for this ceremony only.
     package var challenge: [UInt8]
@@ -34,7 +34,7 @@ package struct Registration: Sendable {
 /// A new credential whose registration was checked.
 package struct RegisteredCredential: Sendable {
     package var id: [UInt8]
-    /// The COSE key as it was sent.
+    /// The public key, in the COSE encoding in which it was sent.
     package var key: [UInt8]
     package var algorithm: COSEKey.Algorithm
     package var counter: UInt32
@@ -104,7 +104,8 @@ package struct Assertion: Sendable {
 /// A credential as it was registered.
 package struct StoredCredential: Sendable {
     package var id: [UInt8]
-    /// The COSE key as it was sent. It fixes the algorithm of its signatures.
+    /// The public key, in the COSE encoding in which it was sent. The key determines the algorithm
+    /// of the credential's signatures.
     package var key: [UInt8]
     package var counter: UInt32
     package var userHandle: [UInt8]
@@ -128,8 +129,9 @@ package struct CheckedAssertion: Sendable {
 }
 
 extension Ceremony {
-    /// Checks an assertion by the steps of WebAuthn Level 3, section 7.2. If `namesUser`, the user
-    /// handle is required, because nothing else names the user; otherwise it may be missing.
+    /// Checks an assertion by the steps of WebAuthn Level 3, section 7.2. If `namesUser` is true,
+    /// the assertion must contain the user handle, because nothing else names the user. Otherwise
+    /// the handle may be missing.
     package func check(
         _ assertion: Assertion, by credential: StoredCredential, namesUser: Bool
     ) throws(WebAuthnFault) -> CheckedAssertion {
@@ -150,7 +152,7 @@ extension Ceremony {
         guard data.isBackupEligible == credential.isBackupEligible else {
             throw .backupEligibilityChanged
         }
-        // If both are 0, the authenticator keeps no counter.
+        // If both counters are 0, the authenticator does not count its signatures.
         guard data.counter > credential.counter || data.counter == 0 && credential.counter == 0
         else { throw .counterFellBack }
         return CheckedAssertion(counter: data.counter, isBackedUp: data.isBackedUp)
@@ -160,7 +162,7 @@ extension Ceremony {
 /// What the browser reports about a ceremony (WebAuthn Level 3, section 5.8.1). The values are as
 /// sent and not yet checked.
 package struct ClientData: Sendable {
-    /// The most bytes of the text; a longer one is refused before it is parsed.
+    /// The maximum length of the text, in bytes. A longer text is refused before it is parsed.
     private static let lengthLimit = 4096
 
     package let challenge: [UInt8]
@@ -178,7 +180,8 @@ package struct ClientData: Sendable {
             let type = document["type"]?.string, let origin = document["origin"]?.string,
             let challenge = document["challenge"]?.string.flatMap({ Base64URL.decode($0) })
         else { throw .clientDataMalformed }
-        // Old browsers omit `crossOrigin`; they allow no ceremony in a frame of another origin.
+        // Old browsers omit `crossOrigin`. They allow no ceremony in a frame of another origin, so
+        // a missing `crossOrigin` counts as false.
         var isCrossOrigin = document["topOrigin"] != nil
         if let member = document["crossOrigin"] {
             guard let value = member.bool else { throw .clientDataMalformed }
@@ -210,7 +213,7 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
 
     // Faults of the authenticator's data.
     case attestationMalformed
-    /// An attestation format other than `none`, which is the only format that is requested.
+    /// The attestation has another format than `none`, which is the only format that is requested.
     case attestationFormat
     case attestationStatement
     case authenticatorDataMalformed
@@ -220,9 +223,9 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
     case userNotVerified
     /// The flags say that the credential is backed up but not eligible for backup.
     case backupFlags
-    /// The flag that says whether the credential may be backed up differs from the stored flag. It
-    /// should never change (WebAuthn Level 3, section 6.1.3), but some authenticators changed it
-    /// when they learned to synchronise. The signature is valid.
+    /// The flag for backup eligibility differs from the stored flag. A credential's flag should
+    /// never change (WebAuthn Level 3, section 6.1.3), but some authenticators changed it when they
+    /// began to synchronise. The signature is valid.
     case backupEligibilityChanged
 
     // Faults of the credential in the authenticator's data.
