@@ -23,7 +23,7 @@ func isAlphanumeric(_ byte: UInt8) -> Bool { isDigit(byte) || (byte | 0x20) &- 0
 @inline(__always)
 func isFieldValue(_ byte: UInt8) -> Bool { (byte >= 0x20 && byte != 0x7F) || byte == 0x09 }
 
-/// Whether the bytes equal a lower-case ASCII text, ignoring the case of their letters.
+/// Whether the bytes equal `lower`, a lower-case ASCII text, ignoring the case of letters.
 @inline(__always)
 func matches(_ bytes: UnsafePointer<UInt8>, _ count: Int, _ lower: StaticString) -> Bool {
     guard count == lower.utf8CodeUnitCount else { return false }

@@ -31,7 +31,8 @@ package struct ChunkedDecoder: Sendable {
     package init(limit: Int) { self.limit = limit }
 
     /// Decodes `bytes` and appends the content to `body`. `consumed` is set to the number of bytes
-    /// that belong to the body. Some bytes are left over only if the body is complete or refused.
+    /// that belong to the body. It is less than the number of all bytes only if the body is
+    /// complete or refused.
     package mutating func decode(
         _ bytes: UnsafeBufferPointer<UInt8>, into body: inout [UInt8], consumed: inout Int
     ) -> Outcome {
@@ -112,8 +113,8 @@ package struct ChunkedDecoder: Sendable {
         try endSizePart(byte)
     }
 
-    /// Processes the byte after a size or an extension: it begins another extension or ends the
-    /// line.
+    /// Processes the byte after a chunk's size or extension. The byte begins an extension or ends
+    /// the line.
     private mutating func endSizePart(_ byte: UInt8) throws(HTTPError) {
         switch byte {
         case 0x3B: state = .extensionName

@@ -5,7 +5,7 @@ import Synchronization
 /// so that a small body that unpacks to a large one does not fill the memory.
 final class Gunzip: Sendable {
     private struct State {
-        /// Allocated separately, because zlib keeps the stream's address.
+        /// zlib's stream. It is allocated separately, because zlib keeps its address.
         var stream: UnsafeMutablePointer<z_stream>
         var input: [UInt8] = []
         var at = 0
@@ -16,16 +16,16 @@ final class Gunzip: Sendable {
     }
 
     private static let pieceBytes = 64 << 10
-    /// A body may unpack to this many bytes more than the ratio allows, because a short text may be
-    /// very repetitive.
+    /// How many unpacked bytes are allowed in addition to what the ratio allows. A short text may
+    /// be very repetitive, and so exceed the ratio.
     private static let freeBytes = 1 << 20
 
     private let limit: Int
     private let ratio: Int
     private let state: Mutex<State>
 
-    /// Makes a decompressor; `nil` if zlib cannot allocate memory. `limit` is the most unpacked
-    /// bytes; `ratio` is the most unpacked bytes for each packed byte.
+    /// Makes a decompressor; `nil` if zlib cannot allocate memory. `limit` is the maximum number of
+    /// unpacked bytes. `ratio` is the maximum number of unpacked bytes for each packed byte.
     init?(limit: Int, ratio: Int) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -85,7 +85,8 @@ final class Gunzip: Sendable {
         let left = state.input.count - at
         var used = 0
         let isBetween = state.isBetween
-        // Without input zlib may still have output to return, but not between two members.
+        // Within a gzip member, zlib may have output left even if there is no new input. Between
+        // two members, it has none.
         if left == 0, isBetween { return [] }
         let piece = state.input.withUnsafeMutableBufferPointer { input in
             [UInt8](unsafeUninitializedCapacity: pieceBytes) { output, count in
@@ -116,8 +117,8 @@ final class Gunzip: Sendable {
 }
 
 extension BodyStream {
-    /// Returns the unpacked content of a gzip body. `limit` is the most unpacked bytes; `ratio` is
-    /// the most unpacked bytes for each packed byte.
+    /// Returns the unpacked content of a gzip body. `limit` is the maximum number of unpacked
+    /// bytes. `ratio` is the maximum number of unpacked bytes for each packed byte.
     package func unpacked(limit: Int, ratio: Int) throws(HTTPError) -> BodyStream {
         guard let gunzip = Gunzip(limit: limit, ratio: ratio) else {
             throw HTTPError(503, "The service cannot unpack a body now.")

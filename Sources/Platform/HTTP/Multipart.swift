@@ -115,7 +115,7 @@ package struct MultipartReader: Sendable {
             defer { at = found }
             return .content(Array(buffer[at..<found]))
         }
-        // The last bytes may be the beginning of a delimiter.
+        // Hold back the last bytes, because they may be the beginning of a delimiter.
         let safe = buffer.count - delimiter.count + 1
         guard safe > at else { return .needsMore }
         defer { at = safe }

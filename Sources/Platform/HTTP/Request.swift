@@ -51,8 +51,8 @@ package struct Request: Sendable {
     /// Whether the server added the path prefix that belongs to the request's host. The client did
     /// not send that prefix.
     package var isMountedByHost = false
-    /// Sets the response that is sent if the time limit passes; `nil` if no server awaits the
-    /// response.
+    /// The object in which a handler sets the response for the case that the time limit passes.
+    /// `nil` if no server waits for the response.
     package var lateForm: LateForm?
 
     /// Makes a request. The defaults suit requests that tests or the service itself make.

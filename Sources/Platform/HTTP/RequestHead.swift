@@ -43,7 +43,7 @@ package struct RequestHead {
     var fieldCount = 0
     var pathSpan = Span32()
     var querySpan = Span32()
-    /// The host and port of a target in absolute form; empty for any other target.
+    /// The host and port in the request target if the target is in absolute form; otherwise empty.
     var authoritySpan = Span32()
 
     @inline(__always)
@@ -183,8 +183,8 @@ struct FramingFacts {
             if head.isHTTP10 || transferEncodings > 1 {
                 throw HTTPError(400, "Transfer-Encoding is not acceptable here.")
             }
-            // If the last coding were not `chunked`, the body would have no known end, and the next
-            // request no known start (RFC 9112 §6.3).
+            // Refuse the request if the last coding is not `chunked`: it would be unknown where the
+            // body ends and the next request starts (RFC 9112 §6.3).
             guard endsChunked else {
                 throw HTTPError(400, "The last transfer coding must be chunked.")
             }
@@ -273,16 +273,18 @@ struct FramingFacts {
 
 /// The limits of one request; all are in bytes, except `fields`.
 package struct HTTPLimits: Sendable {
-    /// The request line: method, target and version. A longer one is answered with 414.
+    /// The maximum length of the request line (method, target and version). A request with a longer
+    /// line is answered with 414.
     package var requestLine = 8 << 10
-    /// The whole head, the request line included.
+    /// The maximum length of the whole head, the request line included.
     package var head = 32 << 10
-    /// The number of field lines.
+    /// The maximum number of field lines in the head.
     package var fields = 100
-    /// The body without chunk framing. A larger one is answered with 413.
+    /// The maximum length of the body, without chunk framing. A request with a larger body is
+    /// answered with 413.
     package var body = 1 << 20
-    /// The limit for bodies that a handler receives in pieces. It is the largest limit of any
-    /// route; 0 if no route receives its body in pieces.
+    /// The maximum length of a body that a handler receives in pieces. It is the largest limit of
+    /// any route; 0 if no route receives its body in pieces.
     package var streamedBody = 0
 
     package init() {}

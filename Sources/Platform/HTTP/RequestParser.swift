@@ -50,8 +50,8 @@ package final class RequestParser {
         }
     }
 
-    /// Returns the length of an empty line before the request line. The parser skips such a line
-    /// (RFC 9112 §2.2).
+    /// Returns the length of an empty line before the request line; 0 if there is none. The parser
+    /// skips an empty line there (RFC 9112 §2.2).
     private func leadingEmptyLine(_ base: UnsafePointer<UInt8>) -> Int { base[0] == 0x0D ? 2 : 0 }
 
     private func findEnd(
@@ -97,7 +97,8 @@ package final class RequestParser {
         let targetEnd = at
         at += 1
         let version = base + at
-        // The line ends in CR LF, so if the version is too short, the comparison fails at the CR.
+        // The length needs no check of its own. The line ends in CR LF, so if the version is too
+        // short, the comparison fails at the CR.
         for (index, byte) in "HTTP/".utf8.enumerated() where version[index] != byte {
             throw Self.malformedLine
         }
@@ -144,8 +145,8 @@ package final class RequestParser {
         throw HTTPError(501, "This method is not served.")
     }
 
-    /// Parses a target in absolute form (RFC 9112 §3.2.2), as proxies send it. Its authority
-    /// replaces the value of the Host field.
+    /// Parses a target in absolute form (RFC 9112 §3.2.2), as proxies send it. The host and port in
+    /// the target replace the value of the Host field.
     private func parseAbsolute(
         _ target: UnsafeBufferPointer<UInt8>, at start: Int, _ head: inout RequestHead
     ) throws(HTTPError) {
@@ -164,8 +165,8 @@ package final class RequestParser {
         guard FramingFacts.isHost(authority) else { throw Self.badTarget }
         head.authoritySpan = Span32(start + scheme, start + end)
         let pathEnd = Int(head.pathSpan.start + head.pathSpan.count)
-        // A target without a path means the path `/`. The last slash of `http://` in the buffer
-        // serves as that one byte.
+        // A target without a path means the path `/`. Use the last slash of `http://` in the buffer
+        // as this path.
         let isRoot = end == target.count || target[end] == 0x3F
         head.pathSpan =
             isRoot

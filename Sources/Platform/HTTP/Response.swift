@@ -57,7 +57,7 @@ package final class LateForm: Sendable {
 
     private let form = Mutex<Form?>(nil)
 
-    /// Makes an object without a form; the server then answers with a plain 503.
+    /// Makes an object without a form. If no form is set, the server answers with a plain 503.
     package init() {}
 
     /// Replaces the form; may be called from any thread.
@@ -305,7 +305,7 @@ package final class OutputBuffer {
     }
 }
 
-/// Returns the status line of a code (RFC 9110 §15); `nil` for a code without a phrase here.
+/// Returns the status line of a code (RFC 9110 §15); `nil` for a code that is not listed here.
 func statusLine(_ status: Int) -> StaticString? {
     switch status {
     case 200: "HTTP/1.1 200 OK\r\n"

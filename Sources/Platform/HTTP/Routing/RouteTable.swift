@@ -209,8 +209,8 @@ package struct RoutePattern: Sendable, Hashable, CustomStringConvertible {
 /// A fault in the declared routes. It is found when the table is built, never while serving.
 package enum RouteError: Error, Equatable, CustomStringConvertible {
     case malformed(String)
-    /// Two declarations that match the same requests, or that give the parameters of one path
-    /// different names.
+    /// Two declarations match the same requests, or give the parameters of one path different
+    /// names.
     case conflict(String, String)
 
     package var description: String {

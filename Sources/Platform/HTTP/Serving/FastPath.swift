@@ -1,7 +1,7 @@
 import Runtime
 
-/// A complete request in the receive buffer, as a fast path sees it. It is invalid after the call
-/// returns.
+/// A complete request in the receive buffer, which is passed to a fast path. Do not use the request
+/// after the fast path has returned.
 package struct FastRequest {
     package let head: RequestHead
     package let body: UnsafeRawBufferPointer
@@ -37,11 +37,11 @@ package struct FastRequest {
 
 /// What a fast path did with a request.
 package enum FastAnswer: Sendable {
-    /// The response is written, by one `begin` and one `finish`.
+    /// The fast path wrote the response, by one `begin` and one `finish`.
     case given
-    /// Nothing was written. The request is routed to its ordinary handler.
+    /// The fast path wrote nothing, so the request is routed to its ordinary handler.
     case declined
-    /// The response is deferred by `FastRequest.later`.
+    /// The fast path deferred the response by `FastRequest.later`.
     case later
 }
 

@@ -179,12 +179,12 @@ struct Outgoing {
     private var bytes: [UInt8] = []
     private var start = 0
     private var waiter: UnsafeContinuation<Void, Never>?
-    /// The time by which the peer must accept more, in monotonic nanoseconds. It moves on as the
-    /// peer accepts bytes.
+    /// The time by which the peer must accept more bytes, in monotonic nanoseconds. The bytes that
+    /// the peer accepts extend the time.
     var deadline: Int64 = 0
     /// Whether the loop watches the socket until it can be written to again.
     var waits = false
-    /// Whether this side of the connection is closed for sending.
+    /// Whether this server has closed its sending side of the connection.
     var ended = false
 
     var isEmpty: Bool { bytes.isEmpty }

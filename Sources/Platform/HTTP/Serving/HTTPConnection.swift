@@ -65,8 +65,8 @@ final class HTTPConnection {
         switch phase {
         case .handling where reads && outgoing.isEmpty: receive()
         case .handling:
-            // The peer sent more, or closed the connection. If the loop has already stopped
-            // watching for input, it reports only a closed connection.
+            // The peer sent more, or closed the connection. If the loop no longer watches for
+            // input, only a closed connection can be the reason.
             if readPaused { return close() }
             setReading(false)
         case .lingering: discard()
@@ -173,8 +173,8 @@ final class HTTPConnection {
 
     func close() {
         guard phase != .closed else { return }
-        // With HTTP/1.0, the end of the connection ends a streamed body, so an orderly close would
-        // make a truncated body look complete.
+        // To an HTTP/1.0 client, an orderly close means that a streamed body is complete. If the
+        // response is not complete, reset the connection instead.
         let isCut = answersHTTP10 && (phase == .handling || !outgoing.isEmpty)
         phase = .closed
         stopClock()
@@ -408,16 +408,17 @@ extension HTTPConnection {
 /// Enforces the time limit of each request. When it passes, the server responds instead of the
 /// handler, whose own response is then discarded.
 extension HTTPConnection {
-    /// The most nanoseconds until the time limit is first checked. If a handler shortens its limit
-    /// to less than this, the shorter limit takes effect only at that check.
+    /// The maximum time until the time limit is first checked, in nanoseconds. If a handler
+    /// shortens its limit to less than that, the shorter limit takes effect only at the first
+    /// check.
     private static let firstLook: Int64 = 900_000_000
-    /// The most nanoseconds between two checks while a body arrives in pieces. The limit is
-    /// suspended while the handler waits for a piece and starts anew with each piece, so it is
-    /// checked often.
+    /// The maximum time between two checks of the limit while a body arrives in pieces, in
+    /// nanoseconds. The limit is checked often, because it is suspended while the handler waits for
+    /// a piece and starts anew with each piece.
     private static let lookAtUpload: Int64 = 1_000_000_000
 
-    /// Begins the handling of a request and returns the request's number. With it, a response that
-    /// comes too late is recognised.
+    /// Begins the handling of a request and returns the request's number. A response that comes too
+    /// late is recognised by this number.
     func beginTurn() -> UInt64 {
         phase = .handling
         hasAnswered = false
@@ -450,7 +451,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Stops checking the time limit, because the response has begun. Its rest may take longer.
+    /// Stops checking the time limit. It applies only until the response begins; the rest of the
+    /// response may take longer.
     func stopClock() {
         hasAnswered = true
         if let clock { worker.loop.cancel(clock) }

@@ -87,35 +87,35 @@ package final class Server: Sendable {
 /// once every `sweepInterval`, so that a time limit costs each request only one store to memory.
 package struct ServerConfiguration: Sendable {
     package var limits = HTTPLimits()
-    /// The most time for a request's head, from its first byte (or from the connection's start) to
-    /// its end.
+    /// The time limit for the arrival of a request's head. It begins with the first byte of the
+    /// head, or with the start of the connection.
     package var headTime: Int64 = 10_000_000_000
     package var bodyTime: Int64 = 30_000_000_000
     /// The lowest rate at which a body may arrive, in bytes per second. Enforced after `rateGrace`.
     package var bodyRate: Int64 = 1024
     package var rateGrace: Int64 = 5_000_000_000
-    /// The most time that a client may take to send a body that its handler receives in pieces.
-    /// `uploadRate` is the lowest rate of such a body in bytes per second, enforced after
-    /// `uploadGrace`.
+    /// The time limit for a body that its handler receives in pieces. `uploadRate` is the lowest
+    /// rate of such a body in bytes per second, enforced after `uploadGrace`.
     package var uploadTime: Int64 = 1500_000_000_000
     package var uploadRate: Int64 = 16_384
     package var uploadGrace: Int64 = 10_000_000_000
-    /// The most time from a request's last byte to the first byte of its response, unless its
-    /// handler sets another limit.
+    /// The time limit from a request's last byte to the first byte of its response. The request's
+    /// handler may set another limit.
     package var answerTime: Duration = .seconds(5)
     package var idleTime: Int64 = 60_000_000_000
     /// The time in which a peer must accept a response. The peer gets one second more for each
     /// `writeRate` bytes that it accepts.
     package var writeTime: Int64 = 30_000_000_000
     package var writeRate: Int64 = 1024
-    /// How long input is read and discarded after the response to an unreadable request.
+    /// How long input is still read and discarded after the last response on a connection.
     package var lingerTime: Int64 = 2_000_000_000
     package var sweepInterval: Int64 = 1_000_000_000
-    /// The most connections of the whole server; further ones wait in the kernel's queue.
+    /// The maximum number of connections of the whole server. Further connections wait in the
+    /// kernel's queue.
     package var connections = 16_384
 
-    /// The most unfinished TLS handshakes of the whole server. If there are more, the client
-    /// network with the most of them loses connections, the oldest first.
+    /// The maximum number of unfinished TLS handshakes of the whole server. If there are more, the
+    /// client network with the most handshakes loses connections, the oldest first.
     package var handshakes = 1024
 
     package var measures = ServerMeasures()

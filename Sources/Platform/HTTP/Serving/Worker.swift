@@ -236,8 +236,8 @@ struct Handshakes {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Adds a connection. If there are too many, the client network with the most of them loses
-    /// connections, the oldest first. So an attacker with thousands of connections does not push
+    /// Adds a connection. If there are too many, the client network with the most connections loses
+    /// some of them, the oldest first. So an attacker with thousands of connections does not push
     /// out a slow client in another network.
     mutating func begin(_ connection: HTTPConnection) {
         entries.append(
@@ -246,8 +246,8 @@ struct Handshakes {
         guard entries.count > limit else { return }
         entries.removeAll { $0.connection?.isInHandshake != true }
         let excess = entries.count - limit
-        // Make room for several connections at once, so that not every new connection causes a
-        // count of all the others.
+        // Make room for several connections at once. Otherwise all connections would have to be
+        // counted again for every new one.
         if excess > 0 { makeRoom(for: limit / 16 + excess) }
     }
 
