@@ -252,11 +252,11 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// Limits that are checked before memory for a value is allocated.
 package struct JSONLimits: Sendable {
-    /// The deepest nesting of arrays and objects.
+    /// The maximum depth to which arrays and objects may be nested.
     package var depth: Int
-    /// The most values in the whole document; the values of members count too.
+    /// The maximum number of values in the whole document, the values of members included.
     package var values: Int
-    /// The most bytes of one number.
+    /// The maximum length of one number, in bytes.
     package var numberLength: Int
 
     package init(depth: Int = 64, values: Int = 200_000, numberLength: Int = 64) {

@@ -211,9 +211,9 @@ package struct JSONWriter: ~Copyable {
         return nil
     }
 
-    /// Whether any of the word's eight bytes is below 0x20, a quote or a backslash. It subtracts or
-    /// XORs these values, and then applies the zero-byte test of H. S. Warren's Hacker's Delight,
-    /// section 6-1.
+    /// Whether any of the word's eight bytes is below 0x20, a quote or a backslash. The test
+    /// subtracts 0x20, or XORs with a quote or a backslash. It then applies the zero-byte test of
+    /// H. S. Warren's Hacker's Delight, section 6-1.
     @inline(__always)
     private static func hasEscape(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
