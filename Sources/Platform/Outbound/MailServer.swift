@@ -10,11 +10,11 @@ package struct MailFailure: Error, Sendable {
     /// Whether a retry would be useless, because the server refused this mail for good: with a code
     /// of 500 or above, except the code for wrong credentials.
     package var isFinal: Bool
-    /// libcurl's reason, followed by the last reply with which the server refused something, if
-    /// there is one. It is one line without control characters.
+    /// The reason that libcurl gives, followed by the server's last refusing reply, if there is
+    /// one. The text is one line without control characters.
     package var words: String
-    /// Only the last reply with which the server refused something, as one line without control
-    /// characters; `nil` if there is none.
+    /// The server's last refusing reply, without libcurl's reason; `nil` if there is none. The text
+    /// is one line without control characters.
     package var reply: String?
 
     package init(isFinal: Bool, words: String, reply: String? = nil) {
@@ -29,7 +29,7 @@ package final class MailServer: Sendable {
     /// How many mails are sent at the same time, each over its own connection.
     package static let connections = 4
     package static let queueLimit = 64
-    /// The most time for sending one mail, connecting included.
+    /// The time limit for sending one mail, connecting included.
     package static let total: Duration = .seconds(30)
 
     private let url: String
@@ -81,8 +81,8 @@ private final class MailTransfer {
     private let from: String
     private let to: String
     private var rest: ArraySlice<UInt8>
-    /// The last reply with which the server refused something; its lines are joined. Replies after
-    /// it that refuse nothing do not matter.
+    /// The last reply with which the server refused something; its lines are joined. A later reply
+    /// that refuses nothing does not replace it.
     private var refusal: [UInt8] = []
     /// Whether the refusing reply continues on the next line (`550-…`).
     private var goesOn = false

@@ -39,9 +39,9 @@ package final class OutboundHTTP: Sendable {
     }
 
     /// Sends a request and returns the response. `owner` is the tenant that configured the host;
-    /// `nil` is the platform. There are three time limits, and the earliest one counts: the
-    /// policy's limit; `end`, which several calls may share; and the limit of the request that
-    /// waits for this call.
+    /// `nil` is the platform. The call ends at the earliest of three times: when the policy's limit
+    /// has passed, at `end`, or when the time limit of the incoming request that needs this call
+    /// has passed. Several calls may share one `end`.
     package func send(
         _ request: OutboundRequest, for owner: UUID?, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
@@ -180,8 +180,8 @@ package enum OutboundFailure: String, Error, Sendable {
     /// The host timed out several times in a row; it is tried again later.
     case suspended
 
-    /// The name for the failure that may be shown to the owner of the host. It does not disclose
-    /// whether a name in the internal network exists.
+    /// The text for the failure that the owner of the host may see. The text does not disclose
+    /// whether a name exists in the internal network.
     package var told: String {
         switch self {
         case .unresolved, .refusedAddress, .unreachable: "unreachable"
@@ -190,13 +190,13 @@ package enum OutboundFailure: String, Error, Sendable {
     }
 }
 
-/// Stops calls to a key, such as a host, when calls to it time out. After `threshold` timeouts in a
-/// row, calls fail at once. After `pause`, one call is let through as a trial.
+/// Stops calls to a key, such as a host, after `threshold` timeouts in a row. Calls to this key
+/// then fail at once. After `pause`, one call is let through as a trial.
 final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     static var threshold: Int { 3 }
     static var pause: Duration { .seconds(10) }
-    /// The most keys that are remembered. If there are more, the key whose last failure is the
-    /// oldest is forgotten.
+    /// The maximum number of keys whose failures are remembered. If a further key fails, the key
+    /// whose last failure is the oldest is forgotten.
     static var keyLimit: Int { 1024 }
 
     private struct State {
@@ -229,7 +229,8 @@ final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Forgets the failures of a key. Call it after any response, even if it refuses the request.
+    /// Forgets the failures of a key. Call this function after any response, even after one that
+    /// refuses the request.
     func succeeded(_ key: Key) { states.withLock { _ = $0.removeValue(forKey: key) } }
 
     func timedOut(_ key: Key, at now: ContinuousClock.Instant) {

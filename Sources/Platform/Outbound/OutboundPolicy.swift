@@ -49,9 +49,9 @@ package struct OutboundAllowance: Sendable, Equatable {
 
 /// The limits of one call, and which addresses it may reach.
 package struct OutboundPolicy: Sendable {
-    /// The most bytes of a response body; a larger one fails the call.
+    /// The maximum length of a response body, in bytes. If the body is longer, the call fails.
     package static let bodyLimit = 256 * 1024
-    /// The most bytes of a response head; a larger one fails the call.
+    /// The maximum length of a response head, in bytes. If the head is longer, the call fails.
     package static let headLimit = 32 * 1024
     /// The number of threads for transfers. It is so high that a few owners with stalling hosts
     /// cannot occupy all of them.
@@ -65,14 +65,14 @@ package struct OutboundPolicy: Sendable {
     /// host.
     package static let waitingLimit = 32
 
-    /// The most time from the call to the complete response, including the wait for a thread.
+    /// The time limit from the call to the complete response, the wait for a thread included.
     package var total: Duration = .seconds(5)
-    /// The most time for name look-up, connection and TLS handshake.
+    /// The time limit for name look-up, connection and TLS handshake.
     package var connecting: Duration = .seconds(3)
-    /// The least time that a host must have had for a timeout to count against it. If the caller
+    /// A timeout counts against a host only if the host had at least this much time. If the caller
     /// had less time left, the timeout is not the host's fault.
     var fairTime: Duration { min(.seconds(1), total / 2) }
-    /// The most bytes of a response body.
+    /// The maximum length of a response body, in bytes.
     package var bodyLimit = OutboundPolicy.bodyLimit
     /// Whether 127.0.0.0/8 and ::1 are allowed, also over plain http. This is meant for an identity
     /// provider on this machine during development.
@@ -80,7 +80,7 @@ package struct OutboundPolicy: Sendable {
     /// Whether any address is allowed, also over plain http. This is meant for hosts of the
     /// operator, who can reach the internal network anyway.
     package var allowsAnyAddress = false
-    /// The internal addresses that requests may nevertheless reach, over https only.
+    /// The internal addresses to which requests are allowed as an exception, over https only.
     package var allowances: [OutboundAllowance] = []
     /// PEM of the certificate authorities to trust; `nil` to trust the system's.
     package var authorities: String?

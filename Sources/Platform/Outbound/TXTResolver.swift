@@ -41,7 +41,8 @@ package final class TXTResolver: Sendable {
     private let owners = FairSlots<UUID?>(waitingLimit: TXTResolver.waitingLimit)
     private let server: Server?
 
-    /// Makes a resolver. If `server` is `nil`, it asks the name servers of `/etc/resolv.conf`.
+    /// Makes a resolver. If `server` is `nil`, the resolver asks the name servers of
+    /// `/etc/resolv.conf`.
     package init(server: Server? = nil) { self.server = server }
 
     /// Returns the TXT records of a name, each as one text; empty if the name has none or does not
