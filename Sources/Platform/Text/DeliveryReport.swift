@@ -15,12 +15,12 @@ package struct DeliveryReport: Sendable, Equatable {
     /// as one line without control characters.
     package var words: String
 
-    /// The most characters of `words`.
+    /// The maximum length of `words`, in characters.
     package static let wordLimit = 300
-    /// The most parts of a message that are read; a report has fewer.
+    /// The maximum number of parts that are read of a message. A delivery report has fewer parts.
     static let partLimit = 20
-    /// The most recipients that are read. Our mails have one recipient, but its address may be an
-    /// alias for several.
+    /// The maximum number of recipients that are read. Each of our mails has only one recipient,
+    /// but its address may be an alias for several.
     static let recipientLimit = 50
 
     /// Reads a message; `nil` if it is not a delivery report.
@@ -116,8 +116,8 @@ package struct DeliveryReport: Sendable, Equatable {
         }
     }
 
-    /// Returns a status code such as `5.1.1`, after which a comment may follow. Returns `nil` for
-    /// anything else.
+    /// Returns the status code of a recipient, such as `5.1.1`, without a comment after it. Returns
+    /// `nil` if there is no well-formed code.
     private static func status(_ fields: Fields) -> String? {
         let code = (value("status", fields) ?? []).prefix { $0 != 0x20 && $0 != UInt8(ascii: "(") }
         let parts = code.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -127,8 +127,8 @@ package struct DeliveryReport: Sendable, Equatable {
         return String(decoding: code, as: UTF8.self)
     }
 
-    /// Returns the text of a field such as `Diagnostic-Code: smtp; 550 5.1.1 no such user` without
-    /// the type (`smtp`).
+    /// Returns the text of `Diagnostic-Code` without its type: `550 5.1.1 no such user` for the
+    /// value `smtp; 550 5.1.1 no such user`. If there is no text, returns the status code.
     private static func words(_ fields: Fields) -> String {
         let said = value("diagnostic-code", fields) ?? []
         let text = said.firstIndex(of: UInt8(ascii: ";")).map { said[($0 + 1)...] } ?? said[...]
@@ -144,7 +144,7 @@ package struct MessagePart: Sendable {
     package let fields: [(name: [UInt8], value: [UInt8])]
     package let body: ArraySlice<UInt8>
 
-    /// The most fields that are read; an ordinary header has fewer.
+    /// The maximum number of fields that are read. An ordinary header has fewer fields.
     static let fieldLimit = 500
 
     /// Reads a message. A line `From …`, as in a mailbox file, may precede the header.

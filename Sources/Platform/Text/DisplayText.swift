@@ -1,7 +1,7 @@
 /// Checks and cleans texts that are shown beside texts of other people, such as names in lists or
 /// the sender's name of a mail.
 package enum DisplayText {
-    /// Whether a scalar can make text misleading: control characters, line and paragraph
+    /// Whether a scalar can make text misleading. These can: control characters, line and paragraph
     /// separators, characters that change the direction of text (UAX #9), and invisible tags.
     package static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {

@@ -44,13 +44,13 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     package var description: String { ascii }
 
     /// Whether the name is a public suffix, such as `com`, `co.uk` or `github.io`. Every unknown
-    /// single label counts as one.
+    /// single label counts as a public suffix.
     package var isPublicSuffix: Bool {
         PublicSuffixList.shared.map { psl_is_public_suffix($0, ascii) == 1 } ?? false
     }
 
-    /// Whether anyone can get a mailbox at this domain. An address there proves no membership in an
-    /// organisation.
+    /// Whether anyone can get a mailbox at this domain. If so, an address at this domain does not
+    /// prove membership in an organisation.
     package var isPublicMail: Bool { PublicMailDomains.all.contains(ascii) }
 
     private static func isNumeric(_ label: some Collection<UInt8>) -> Bool {
@@ -58,8 +58,8 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The newest public suffix list on this machine, or the list in the library if there is none. Once
-/// loaded, the list is only read.
+/// The newest public suffix list on this machine. If this machine has none, the library's own list
+/// is used. Once loaded, the list is only read.
 private enum PublicSuffixList {
     nonisolated(unsafe) static let shared: OpaquePointer? = psl_latest(nil)
 }

@@ -1,5 +1,5 @@
 package enum EmailFault: Error, Sendable, Equatable {
-    /// There is not exactly one `@`, or one side of it is empty.
+    /// The address does not contain exactly one `@`, or has nothing before or after the `@`.
     case noSingleAt
     /// The local part is not a dot-atom of ASCII (RFC 5322 section 3.2.3): it is quoted or not
     /// ASCII, or has misplaced dots.

@@ -3,11 +3,11 @@
 /// opposites, `( )`, `|`, `* + ?`, `{m}`, `{m,}`, `{m,n}`, `^` and `$`. It is matched against
 /// Unicode scalars.
 package struct LinearPattern: Sendable {
-    /// The most Unicode scalars in a pattern.
+    /// The maximum length of a pattern, in Unicode scalars.
     package static let lengthLimit = 255
-    /// The most steps of a compiled pattern, in which each repetition is written out.
+    /// The maximum number of steps of a compiled pattern, in which each repetition is written out.
     package static let stepLimit = 512
-    /// The deepest nesting of groups.
+    /// The maximum depth to which groups may be nested.
     static let depthLimit = 16
 
     enum Step: Sendable {
@@ -31,7 +31,7 @@ package struct LinearPattern: Sendable {
         self.steps = steps
     }
 
-    /// Whether any part of the text matches.
+    /// Whether the pattern matches any part of the text.
     package func matches(_ text: String) -> Bool {
         var current = Threads(steps.count)
         var next = Threads(steps.count)
@@ -152,7 +152,8 @@ indirect enum PatternNode {
     case begin, end
     case sequence([PatternNode])
     case either(PatternNode, PatternNode)
-    /// A repeated node, the least number of repetitions, and the most; `nil` means no limit.
+    /// A repeated node, the minimum number of repetitions, and the maximum number. A maximum of
+    /// `nil` means no limit.
     case repeated(PatternNode, Int, Int?)
 }
 

@@ -27,7 +27,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// The origin as browsers send it; a wildcard is written `https://*.example.com`.
     package let canonical: String
-    /// How the origin of a request is compared with this one.
+    /// How this origin is compared with the origin of a request.
     package let kind: Kind
     package let scheme: String
     /// The host: a name as A-labels, an address (IPv6 in brackets), or the domain below which a
@@ -41,8 +41,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { canonical }
 
-    /// Whether requests from this origin may carry cookies. This is so for an exact origin with
-    /// https, and for plain http on this machine.
+    /// Whether requests from this origin may carry cookies. They may if the origin is exact and has
+    /// https, or plain http on this machine.
     package var mayCarryCredentials: Bool {
         guard kind == .exact else { return false }
         return scheme == "https"
@@ -77,8 +77,9 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
 
-    /// Whether a request's `Origin` is this origin or, for a wildcard, has one label below its
-    /// domain. Case and a trailing slash matter, because browsers always send the same form.
+    /// Whether a request's `Origin` matches. For an exact origin, it must be equal. For a wildcard,
+    /// it must have exactly one label before the domain. Case and a trailing slash matter, because
+    /// browsers always send the same form.
     package func matches(_ request: [UInt8]) -> Bool {
         switch kind {
         case .exact: return request.elementsEqual(canonical.utf8)

@@ -228,7 +228,7 @@ extension QRCode {
         let centres = version.alignments
         for x in centres {
             for y in centres {
-                // Finder patterns occupy these corners.
+                // Skip the three corners that finder patterns occupy.
                 let last = size - 7
                 if x == 6 && y == 6 || x == 6 && y == last || x == last && y == 6 { continue }
                 drawAlignment(x, y)
@@ -288,8 +288,8 @@ extension QRCode {
     }
 }
 
-/// Chooses the mask (ISO/IEC 18004 section 7.8): the mask that gives the fewest features that could
-/// confuse a reader of the code.
+/// Chooses the mask that gives the fewest features that could confuse a reader of the code (ISO/IEC
+/// 18004 section 7.8).
 extension QRCode {
     mutating func mask() {
         var best = self
