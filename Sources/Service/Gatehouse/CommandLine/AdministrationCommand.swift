@@ -48,8 +48,8 @@ struct AdministrationCommand {
         return 0
     }
 
-    /// Shows a link with which an operator can set a new password. It is for a server that sends no
-    /// mail.
+    /// Shows a link with which an operator can set a new password. The command is for a server that
+    /// sends no mail.
     func resetOperator(_ call: Invocation) throws -> Int32 {
         let base = settings.publicURL ?? "http://\(settings.listen.text)"
         let address = try Self.address(call.values["email"] ?? "")
@@ -141,8 +141,8 @@ struct OfflineService {
     var principal: CallerPrincipal
     /// The time limit of a database statement in milliseconds; 0 for no limit.
     var statementTimeout = 2500
-    /// Whether the secret key must match the database. False for the command that repairs a
-    /// mismatch.
+    /// Whether the secret key must match the database. False only for `gatehouse secrets forget`,
+    /// which is used when the keys do not match.
     var needsSecrets = true
 
     /// Runs `work` on the service. If the service cannot be used, throws an error with a text for

@@ -68,7 +68,8 @@ struct BackupDrill {
         configuration.transactionsPerLoop = 1
         configuration.acquireTimeout = 5000
         configuration.statementTimeout = 0
-        // No time limit: while pg_dump works, the transaction of its snapshot is idle.
+        // Set no time limit for an idle transaction: while pg_dump works, the transaction that
+        // holds the snapshot is idle.
         configuration.idleInTransactionTimeout = 0
         return Postgres(configuration: configuration, loops: [loop])
     }
@@ -98,7 +99,8 @@ struct BackupDrill {
             try restore(path, scratch)
             try body(contents)
         } catch {
-            // Throw the first error. If the database cannot be dropped, the next drill reports it.
+            // Throw the first error, even if the database cannot be dropped. The next drill then
+            // reports that the database still exists.
             if !keeps { try? scratch.drop() }
             throw error
         }
@@ -305,7 +307,8 @@ struct DumpSource: Sendable {
     }
 }
 
-/// The temporary database into which a dump is restored. The login is a superuser of its server.
+/// The temporary database into which a dump is restored. The drill logs in as a superuser of the
+/// database server.
 struct ScratchDatabase: Sendable {
     static let name = "gatehouse_drill"
 
@@ -322,7 +325,7 @@ struct ScratchDatabase: Sendable {
     }
 
     /// Checks that the database can be created. Throws `BackupDrill.Refused` if nothing can be
-    /// restored on this server, or if the database's name is in use.
+    /// restored on this server, or if a database with this name exists already.
     func requireRoom(on loop: EventLoop) async throws {
         let client = BackupDrill.client(server, on: loop)
         let found: Result<Rows, any Error>

@@ -116,8 +116,8 @@ struct Checks: Sendable {
         return reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
     }
 
-    /// Warns if a port of the settings is in use, unless a running server with these settings uses
-    /// it.
+    /// Warns if the service could not listen at an address in the settings, for example because the
+    /// port is occupied. Does not warn if a server with these settings is running.
     private func ports() -> [Finding] {
         do {
             try ListenFault.check(settings)

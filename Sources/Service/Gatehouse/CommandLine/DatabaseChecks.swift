@@ -24,8 +24,8 @@ struct DatabaseChecks: Sendable {
     /// The public URL, whose host the passkeys must fit; `nil` to skip the check of the passkeys.
     var publicURL: String?
 
-    /// Returns a failure if one of the two roles cannot connect; it names the role and the reason.
-    /// Returns `nil` if both can connect. Both are tried at the same time, each on its own thread.
+    /// Tries to connect as both roles at the same time, each on its own thread. If one of them
+    /// cannot connect, returns a failure with the role and the reason; otherwise returns `nil`.
     func unreachable() async -> Finding? {
         let threads = WorkerPool(threads: 2, queueLimit: 2)
         async let first = threads.run { Conninfo.fault(app) }
@@ -39,7 +39,8 @@ struct DatabaseChecks: Sendable {
     }
 
     private static let appSetting = "GATEHOUSE_DATABASE_URL"
-    /// How many nanoseconds to wait for a notification; after that it counts as lost.
+    /// How many nanoseconds to wait for a notification. A notification that takes longer counts as
+    /// lost.
     private static let patience: Int64 = 3_000_000_000
 
     /// Returns what prevents `serve` from starting: an old schema, a wrong role, or a connection
@@ -75,8 +76,8 @@ struct DatabaseChecks: Sendable {
         return await [first, second]
     }
 
-    /// Returns the fault with a hint at its likely cause, a pooler that lets several clients share
-    /// one server connection.
+    /// Returns the text of a fault, followed by a hint at the likely cause: a pooler that lets
+    /// several clients share one server connection.
     static func lentOut(_ fault: String, _ setting: String) -> String {
         "\(fault); is there a pooler in transaction mode? Use a direct URL for \(setting)"
     }
@@ -270,8 +271,8 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(name) owns nothing and bypasses nothing")
     }
 
-    /// Checks that every table with a tenant column and a grant has a forced policy that works:
-    /// without a tenant, no row is visible.
+    /// Checks that row-level security is forced on every table that has a policy, and that no audit
+    /// event is visible without a tenant.
     private func policies(_ app: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await app.read(
             """
@@ -360,7 +361,7 @@ struct DatabaseChecks: Sendable {
 
 /// Checks whether PostgreSQL allows the connections that this process may open.
 struct ConnectionCheck: Sendable {
-    /// The most connections that the process opens.
+    /// The maximum number of connections that the process opens.
     var limit: Int
 
     init(_ settings: Settings) {

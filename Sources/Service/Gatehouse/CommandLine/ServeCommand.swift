@@ -191,7 +191,8 @@ enum Signals {
         }
     }
 
-    /// Whether SIGINT or SIGTERM has arrived since `block` was called and is still pending.
+    /// Whether SIGINT or SIGTERM is pending: the signal has arrived since `block` was called, and
+    /// nothing has received it yet.
     static var isStopAsked: Bool {
         var signals = sigset_t()
         sigpending(&signals)
@@ -268,7 +269,7 @@ struct Supervisor {
         case .ready: return "READY=1"
         case .stopping: return "STOPPING=1"
         case .reloading:
-            // By this time, systemd recognises that the next READY=1 belongs to this reload.
+            // systemd uses this time to recognise that the next READY=1 belongs to this reload.
             var now = timespec()
             clock_gettime(CLOCK_MONOTONIC, &now)
             return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"

@@ -53,7 +53,8 @@ struct WorkerCheck: Sendable {
     private struct Fault: Error { var text: String }
 
     /// Asks one worker, as the platform's role, for rows that are on all workers. A worker forwards
-    /// reads of a tenant that has moved, so each worker must be able to connect to each other one.
+    /// reads of a tenant that has moved, so each worker must be able to connect to every other
+    /// worker.
     private static func lookAsPlatform(_ worker: Postgres) async -> Result<Int, Fault> {
         do {
             _ = try await worker.read("SELECT 1 FROM api_keys LIMIT 1")
@@ -99,9 +100,10 @@ struct WorkerCheck: Sendable {
     }
 }
 
-/// Checks whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. If it is
-/// unreachable or has another schema, this is only a warning, because the primary answers instead.
-/// It is a failure if reads must never go to it, for example if it belongs to another system.
+/// Checks whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. If the standby is
+/// unreachable or has another schema, the result is only a warning, because the primary answers
+/// instead. If reads must never go to the standby, for example because it belongs to another
+/// system, the result is a failure.
 struct StandbyCheck: Sendable {
     var reads: ReadConfiguration
 
