@@ -177,8 +177,8 @@ package final class Service: Sendable {
                     try await standbys.follow(database.app)
                 })
         }
-        // If there are several loops, jobs do not run on the loop that sends mails, because jobs
-        // create mails to send.
+        // Jobs create mails to send. So if there are several loops, run the jobs on another loop
+        // than the one that sends the mails.
         for _ in 0..<JobRunner.lanes {
             tasks.append(
                 task("jobs.round_failed", every: 1, on: loops[loops.count - 1]) {
@@ -228,7 +228,7 @@ package final class Service: Sendable {
         for one in periodicTasks { one.stop() }
         composition.mailSender?.stop()
         composition.jobs.stop()
-        // A TLS handshake in progress needs one more round trip.
+        // `grace` is for a TLS handshake in progress, which needs one more round trip.
         await server.drain(
             deadline: .seconds(10), grace: drain > .zero ? .milliseconds(200) : .zero)
         await metricsServer?.drain(deadline: .seconds(1))

@@ -19,7 +19,8 @@ package struct ServiceConfiguration: Sendable {
     package var listen: String
     package var publicURL: String?
     package var threads: Int
-    /// The most connections to PostgreSQL that the process opens, for all roles together.
+    /// The maximum number of connections to PostgreSQL that the process opens, for all roles
+    /// together.
     package var databaseConnections: Int
     /// How long the server still accepts requests after the signal to stop.
     package var drain: Duration

@@ -73,8 +73,8 @@ struct PrivateCluster {
     }
 
     private func pgCtl(_ arguments: [String]) throws -> String {
-        // pg_ctl gives its output streams to the server that it starts. If they were our pipe, the
-        // pipe would stay open as long as the server runs.
+        // Send the output to /dev/null. pg_ctl passes its output streams on to the server that it
+        // starts, so our pipe would stay open as long as that server runs.
         let command = ([programs + "/pg_ctl", "-D", directory] + arguments).map(Self.quote)
         return try Subprocess(["sh", "-c", command.joined(separator: " ") + " >/dev/null 2>&1"])
             .run(as: user)
@@ -258,8 +258,9 @@ struct Subprocess {
 
     init(_ arguments: [String]) { self.arguments = arguments }
 
-    /// Runs the program as another user and returns its output. PostgreSQL requires this if this
-    /// process is root.
+    /// Runs the program as `user` and returns its output; `nil` is the user of this process. If
+    /// this process is root, pass another user for PostgreSQL's programs, because they refuse to
+    /// run as root.
     func run(as user: String?) throws -> String {
         guard let user else { return try run() }
         let prefix = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--init-groups", "--"]

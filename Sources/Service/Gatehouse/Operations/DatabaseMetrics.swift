@@ -26,8 +26,8 @@ extension ServiceMetrics {
         return measures
     }
 
-    /// Registers the metric that shows how many connections all pools together may open; `limit` is
-    /// that number.
+    /// Registers the metric for the maximum number of connections. `limit` is this maximum, for all
+    /// pools together.
     func database(limit: Int) {
         registry.gauge(
             "gatehouse_database_connections_limit",

@@ -1,14 +1,15 @@
 import Runtime
 
-/// Collects the log lines of each event loop and writes them at the end of the loop's cycle. A
-/// write(2) for every response took a twentieth of the processor time of a verification.
+/// Collects the log lines of each event loop and writes them at the end of the loop's cycle. If
+/// every response made its own call of write(2), these calls would take a twentieth of the
+/// processor time of a verification.
 final class LoopLog: LogSink {
     private final class Part {
         var bytes: [UInt8] = []
     }
 
-    /// The most bytes of one write: PIPE_BUF. If several processes write at most this much at a
-    /// time into one pipe, their writes do not mix (pipe(7)).
+    /// The maximum length of one write in bytes: PIPE_BUF. If several processes write at most this
+    /// much at a time into one pipe, their writes do not mix (pipe(7)).
     private static let most = 4096
 
     private let parts: [LoopBound<Part>]

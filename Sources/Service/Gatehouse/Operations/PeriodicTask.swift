@@ -96,7 +96,7 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// Indexes the users who are older than the index of an attribute.
+    /// Adds users to the index of an attribute if the users are older than the index.
     func index() async throws { try await database.indexAttributes() }
 
     /// Writes the counts of this process, and measures how many mails wait. Then throws the first

@@ -24,7 +24,8 @@ package struct TraceConfiguration: Sendable {
 /// Sends spans to the operator's collector by OTLP over HTTP with JSON. While the collector is
 /// unreachable, spans stay in a queue; no request is delayed.
 final class TraceExport: Sendable {
-    /// The most spans in one call to the collector. Encoding this many takes about 0.2 ms.
+    /// The maximum number of spans in one call to the collector. Encoding this many takes about 0.2
+    /// ms.
     static let batch = 128
     /// The length in bytes at which the text of a statement is cut.
     static let textLimit = 4096
@@ -84,7 +85,8 @@ final class TraceExport: Sendable {
                 return true
             }
             fault = "\(status)"
-            // By OTLP's specification, a batch with any other status must not be sent again.
+            // OTLP's specification allows a batch to be sent again only after one of these
+            // statuses.
             if ![429, 502, 503, 504].contains(status) {
                 counters[.refused]?.increment(by: spans.count)
                 tell(fault)
