@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The most connections that the pools of one process may have open in total.
+/// The maximum number of connections that the pools of one process may have open in total.
 ///
 /// Each pool may always open the connections that are reserved for it, so that no pool is left
-/// without any. The spare ones are lent on demand, and are shared evenly while several pools need
-/// more.
+/// without any. The spare connections are lent on demand. While several pools need more, they get
+/// even shares.
 package final class ConnectionBudget: Sendable {
     private struct Wish {
         var pool: ObjectIdentifier
@@ -49,7 +49,8 @@ package final class ConnectionBudget: Sendable {
         wish?.call()
     }
 
-    /// Calls `call` when a connection is returned. Each pool can wait only once at a time.
+    /// Registers the pool as waiting, and calls `call` when a connection is returned to the budget.
+    /// Does nothing if the pool is registered already.
     func wish(for pool: AnyObject, borrowed: Int, _ call: @escaping @Sendable () -> Void) {
         let id = ObjectIdentifier(pool)
         state.withLock { state in

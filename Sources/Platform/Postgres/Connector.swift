@@ -2,8 +2,8 @@ import CPostgres
 import Glibc
 import Runtime
 
-/// Opens each connection on a thread of its own. libpq can perform the handshake without blocking,
-/// but not the name resolution, which must not block a loop.
+/// Opens each connection on a thread of its own, because libpq's name resolution blocks and must
+/// not block a loop. Only libpq's handshake can be performed without blocking.
 struct Connector: Sendable {
     let configuration: PostgresConfiguration
 
@@ -175,9 +175,9 @@ package enum Conninfo {
         return conninfo + (conninfo.contains("?") ? "&" : "?") + "\(keyword)=\(escaped)"
     }
 
-    /// Returns libpq's environment variables for a program that is to connect in the same way.
-    /// Every user of the machine can read a program's arguments, but only the program's own user
-    /// can read its environment.
+    /// Returns the connection settings as libpq's environment variables, for a program that is to
+    /// connect in the same way. They are not passed as arguments: every user of the machine can
+    /// read a program's arguments, but only the program's own user can read its environment.
     package static func environment(
         _ conninfo: String
     ) throws(PostgresError) -> [String: String] {

@@ -6,7 +6,7 @@ import Glibc
 /// the same schema as one made by the new files.
 struct FoldedChain {
     static let folder = "folded/"
-    /// The number of the last new file into which the old chain was merged.
+    /// The number of the last of the new migration files that replace the old chain.
     static let lastFile = "0016"
 
     /// The name of the last file of the old chain. The text of this file is in the folder

@@ -106,8 +106,8 @@ extension HashLookUp {
         var ofTenants: [UUID: Questions] = [:]
         /// Whether the batch is already registered to be sent at the end of this cycle.
         var isAwaited = false
-        /// How many statements for all tenants the server has not answered yet. While there are
-        /// any, new look-ups are collected instead of sent.
+        /// The number of unanswered statements that look up rows of any tenants. While it is not 0,
+        /// new look-ups are collected instead of sent.
         var inFlight = 0
     }
 }

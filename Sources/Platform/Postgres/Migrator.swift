@@ -146,7 +146,7 @@ package enum Migrator {
         }
     }
 
-    /// Runs `work` in a transaction, and tries again if it does not get its locks.
+    /// Runs `work` in a transaction. If the transaction does not get its locks, tries again.
     private static func transaction(
         _ name: String, _ session: MigrationSession, _ lockWait: Int,
         _ waits: (_ name: String) -> Void, work: () throws(MigrationError) -> Void

@@ -25,13 +25,14 @@ final class Pool: @unchecked Sendable {
     var nextAttempt: Int64 = 0
     var retryTimer: TimerID?
     var tick: TimerID?
-    /// The loop time before which no further reader is opened.
+    /// The loop time before which no further connection for reads is opened.
     var nextGrowth: Int64 = 0
     private(set) var closed = false
     /// Connections that the pool does not use itself, such as a listener's, but closes when it is
     /// closed.
     var companions: [PostgresConnection] = []
-    /// The number of open readers. Other loops read it to find a pool that can serve them.
+    /// The number of open connections for reads. Other loops check it to find a pool that can serve
+    /// their reads.
     let openReaders = Atomic<Int>(0)
     let openWriters = Atomic<Int>(0)
     /// Whether the last connection was to a database that is not distributed; false before the
@@ -66,7 +67,8 @@ final class Pool: @unchecked Sendable {
 
     private var acquireNanoseconds: Int64 { Int64(configuration.acquireTimeout) * 1_000_000 }
 
-    /// Whether the pool has no connection of this kind and cannot get one now.
+    /// Whether the pool has no open connection for reads (or, without `ofReaders`, for writes), and
+    /// its last attempt to connect failed.
     func isStarved(ofReaders: Bool) -> Bool {
         guard isRefused.load(ordering: .relaxed) else { return false }
         return ofReaders
@@ -120,7 +122,8 @@ final class Pool: @unchecked Sendable {
     func beforeSending(_ call: @escaping () -> Void) { gathering.append(call) }
 
     private func endCycle() {
-        // A caller whose look-up is refused may register again at once.
+        // Take the calls one by one, because a caller whose look-up is refused may register another
+        // call at once.
         while let call = gathering.popLast() { call() }
         if !waitingReads.isEmpty { sendWaitingReads() }
         for reader in readers {
@@ -146,7 +149,8 @@ final class Pool: @unchecked Sendable {
         acquire(until: statement.latest) { [self] connection in
             guard let connection else { return statement.complete(.failure(unavailable)) }
             connection.submitCommitting(statement)
-            // The statements of the next user of this connection are queued behind this one.
+            // Release the connection before the answer arrives: the statements of its next user are
+            // queued behind this statement.
             release(connection)
         }
     }
@@ -208,8 +212,8 @@ extension Pool {
     /// The least time between two attempts to open a further reader, in nanoseconds.
     private static let growthPause: Int64 = 100_000_000
 
-    /// How many connections are borrowed from the budget: all except the first reader and the first
-    /// writer.
+    /// How many connections are borrowed from the budget: all except the first connection for reads
+    /// and the first for writes.
     private var borrowed: Int {
         max(0, readers.count + readersOpening - 1) + max(0, writers.count + writersOpening - 1)
     }
@@ -243,8 +247,8 @@ extension Pool {
         }
     }
 
-    /// Opens another reader because all are busy, if the budget would still have a connection for a
-    /// writer afterwards.
+    /// Opens another connection for reads, because all of them are busy. Does so only if the budget
+    /// then still has a connection that can be lent for writes.
     func growReaders() {
         guard loop.now >= nextGrowth, loop.now >= nextAttempt, readersOpening == 0, !closed,
             readers.count < configuration.readsPerLoop
@@ -341,7 +345,8 @@ extension Pool {
         }
     }
 
-    /// Called after a connection has closed: if it was borrowed from the budget, gives it back.
+    /// Called after a connection has closed. If the connection was borrowed from the budget, gives
+    /// it back.
     private func gaveUp(reader: Bool) {
         let left = reader ? readers.count + readersOpening : writers.count + writersOpening
         if left > 0 { configuration.budget?.giveBack() }

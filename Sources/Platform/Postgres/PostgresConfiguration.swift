@@ -7,7 +7,7 @@ package struct PostgresConfiguration: Sendable {
     package var conninfo: String
     /// The `application_name` that `pg_stat_activity` shows.
     package var applicationName = "gatehouse"
-    /// The most connections for reads on each event loop; each is pipelined.
+    /// The maximum number of connections for reads on each event loop; each is pipelined.
     package var readsPerLoop = 2
     /// How many connections for reads are opened immediately and kept open while idle.
     package var readsAtRest = 1
@@ -16,7 +16,8 @@ package struct PostgresConfiguration: Sendable {
     package static let loadedAt = 8
     /// How many unanswered reads each connection must have before another one is opened.
     package var growsAt = 1
-    /// The most connections for writes and transactions on each event loop; opened when needed.
+    /// The maximum number of connections for writes and transactions on each event loop; opened
+    /// when needed.
     package var transactionsPerLoop = 8
     /// The budget of connections that all pools of the process share; `nil` if only `readsPerLoop`
     /// and `transactionsPerLoop` limit them.
@@ -74,7 +75,7 @@ package final class DatabaseOutages: Sendable {
     /// The event that is logged when an outage is over.
     package static let isBack: StaticString = "postgres.recovered"
 
-    /// The outage during which connections fail or are lost.
+    /// Detects the outages in which connections are refused or lost.
     private let connections = RepeatedFailure()
     private let faults = Mutex<[String: RepeatedFailure]>([:])
     private let hasFaults = Atomic(false)

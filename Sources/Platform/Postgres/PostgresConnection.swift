@@ -9,7 +9,8 @@ import Text
 final class PostgresConnection: @unchecked Sendable {
     enum Expected {
         case control(Statement?)
-        /// A command of the connection's own; if it fails, the connection cannot be used.
+        /// The answer to a command that the connection sent for itself. If the command fails, the
+        /// connection cannot be used.
         case essential
         case prepare(Statement, name: String)
         case answer(Statement)
@@ -42,7 +43,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// How far this connection's server has replayed the primary's log, if it is a standby.
     var replay = Replay()
 
-    /// Called with a read that failed only because its batch failed; it must be sent again.
+    /// Called with a read that failed only because its batch failed. The read must be sent again.
     var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
     /// Called with a write that must be sent again. The pool sends it on a free connection, because
     /// this one may be in another user's transaction. `nil` if this connection has only one user.
@@ -232,7 +233,8 @@ extension PostgresConnection {
         let name: String
         switch statements.find(statement.sql.text, batch: batch) {
         case .name(let known): name = known
-        // Use the unnamed statement, which is executed at once and replaced by the next Parse.
+        // The server has not confirmed the named statement yet. So use the unnamed statement, which
+        // is executed at once and replaced by the next Parse.
         case .unconfirmed:
             name = ""
             guard prepare(statement, name) else { return refuse(statement) }
@@ -248,7 +250,8 @@ extension PostgresConnection {
             withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count + 1) {
                 pointers in
                 withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count + 2) { numbers in
-                    // The pointer is not null, so that an empty value is not taken for NULL.
+                    // For an empty value, pass an address that is not null, because libpq takes a
+                    // null pointer for NULL.
                     let empty = UnsafeRawPointer(numbers.baseAddress)
                     for (index, slot) in slots.enumerated() {
                         let start = (values.baseAddress ?? empty).map { $0 + slot.offset }

@@ -85,8 +85,8 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         "42501", "42601", "42703", "42883", "42P01", "42P05", "42P10", "42P18", "55000", "55006",
     ]
 
-    /// Returns our own text for an SQLSTATE; `nil` if PostgreSQL's message may be logged. Other
-    /// messages can contain values, or whatever a database function raises.
+    /// Returns our own text for an SQLSTATE whose message may contain values, or whatever a
+    /// database function raises. Returns `nil` if PostgreSQL's own message may be logged.
     private static func words(_ sqlstate: String) -> String? {
         if shown.contains(sqlstate) { return nil }
         switch sqlstate.prefix(2) {

@@ -78,8 +78,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             }
             return
         }
-        // The other statement counts its values from $1, so add the number of values here to each
-        // of its numbers.
+        // The appended statement numbers its values from $1. To each of its numbers, add the number
+        // of values that this statement has already.
         let bytes = other.text.utf8
         var at = bytes.startIndex
         for (number, slot) in other.slots.enumerated() {
@@ -123,7 +123,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             Slot(type: array.arrayType, offset: offset, length: values.count - offset, mark: 0))
     }
 
-    /// Binds a value that is not an array in the same way.
+    /// Binds a value that is not an array to the next `$n`, which the text already contains.
     mutating func bindUnmarked<T: PostgresEncodable>(_ value: T) {
         let offset = values.count
         let present = value.encode(into: &values)

@@ -19,8 +19,8 @@ package final class Standbys: Sendable {
     /// read.
     package let positions: PrimaryPositions
 
-    /// Connects as both roles. The limits in the configurations are replaced: few connections, and
-    /// timeouts short enough that the primary can still answer in time.
+    /// Connects as both roles. Replaces the limits of both configurations by few connections and by
+    /// short timeouts, so that the primary can still answer in time.
     package init(
         app: PostgresConfiguration, platform: PostgresConfiguration, loops: [EventLoop],
         positions: PrimaryPositions, measures: StandbyMeasures = StandbyMeasures()
@@ -115,11 +115,12 @@ package enum StandbyFallback: String, CaseIterable, Sendable {
     case lag
     /// No connection was open, or none had room for the read.
     case unavailable
-    /// The standby cancelled the read, because replaying the log had to change what it was reading.
+    /// The standby cancelled the read, because a change in the replayed log conflicted with the
+    /// read.
     case conflict
     case timeout
-    /// The standby refused the statement or another one of its batch. The primary may refuse it
-    /// too.
+    /// The standby refused the statement or another statement of the same batch. The primary may
+    /// refuse it too.
     case refused
 
     init(_ error: PostgresError) {
@@ -151,8 +152,8 @@ package struct StandbyMeasures: Sendable {
 /// goes back, because a server that restarts closes its connections. What another connection
 /// reports does not count, since several standbys may share an address.
 struct Replay {
-    /// The question for the server's position. The ELSE branch is for a standby that was promoted:
-    /// its data is what it has written itself.
+    /// The question for the server's position. The ELSE branch is for a standby that has become the
+    /// primary: its data is what it has written itself.
     static let question: SQL = """
         SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
             ELSE pg_current_wal_insert_lsn() END
@@ -181,10 +182,10 @@ extension PostgresError {
 }
 
 extension PostgresConnection {
-    /// Sends a read if the server has replayed the write-ahead log up to `needed`. Unless this is
-    /// already known, the server is asked first. A condition in the read's own batch would save
-    /// this round trip, but it could stop the read only by an error. Such errors would fill the
-    /// standby's log and fail the other reads of the batch.
+    /// Sends a read if the server has replayed the write-ahead log up to `needed`. If this is not
+    /// known yet, the server is asked first, in a round trip of its own. A condition in the read's
+    /// own batch would save the round trip, but it could stop the read only by an error. Such
+    /// errors would fill the standby's log and fail the other reads of the batch.
     func submit(_ statement: Statement, replayed needed: WALPosition) {
         if replay.known >= needed { return submit(statement) }
         replay.waiting.append((needed, statement))

@@ -22,9 +22,9 @@ final class Statement: @unchecked Sendable {
     let role: Role
     /// The value of `app.tenant` while the statement runs.
     let tenant: UUID?
-    /// When it began to wait for a connection, in nanoseconds of loop time.
+    /// When the statement began to wait for a connection, in nanoseconds of loop time.
     var began: Int64 = 0
-    /// The loop time after which it is no longer sent.
+    /// The loop time after which the statement is no longer sent.
     var deadline: Int64 = .max
     /// The loop time by which the request must stop waiting; `deadline` is never later.
     var latest: Int64 = .max
@@ -32,7 +32,7 @@ final class Statement: @unchecked Sendable {
     /// The first failure of a message sent for this statement, such as its Parse.
     var failure: PostgresError?
     var rows: Rows?
-    /// How many warnings the connection had received when this was sent.
+    /// How many warnings the connection had received when the statement was sent.
     var warningsBefore = 0
     /// Whether a warning arrived after this statement was sent and before its answer.
     var isUnconfirmed = false
@@ -44,7 +44,7 @@ final class Statement: @unchecked Sendable {
     var lastQuestion = 0
     var awaitsPosition = false
     private var trace: Trace?
-    /// When it began, in nanoseconds since 1970; set only if the statement is traced.
+    /// When the statement began, in nanoseconds since 1970; set only if it is traced.
     private var start: Int64 = 0
     private var held: Answer?
     private var finish: ((Answer) -> Void)?
@@ -101,13 +101,15 @@ struct StatementCache {
     private struct Entry {
         var name: String
         var used: UInt64
-        /// The batch with which its Parse was sent; `nil` once the server has confirmed it.
+        /// The batch in which the statement's Parse was sent; `nil` once the server has confirmed
+        /// the Parse.
         var batch: Int?
     }
 
     enum Found {
         case name(String)
-        /// Its Parse was sent in an earlier batch, is not confirmed, and may still fail.
+        /// The statement's Parse was sent in an earlier batch, is not confirmed, and may still
+        /// fail.
         case unconfirmed
     }
 
@@ -151,7 +153,8 @@ struct StatementCache {
         return (name, evicted)
     }
 
-    /// Removes a text, unless it has meanwhile been prepared again under another name.
+    /// Removes a text. Does nothing if the text has meanwhile been prepared again under a name
+    /// other than `name`.
     mutating func remove(_ text: String, name: String? = nil) {
         if let name, entries[text]?.name != name { return }
         entries[text] = nil

@@ -57,9 +57,9 @@ package final class CommitPosition: Sendable {
 
     /// The question for the log's position after a commit. A commit is normally flushed before it
     /// is acknowledged, so the flushed position covers it, and standbys can get the log up to there
-    /// at once. Only with `synchronous_commit` off, the flushed position can be behind the commit.
-    /// Then the inserted position is used, although it also covers unfinished work of others, which
-    /// may stay unflushed for a while.
+    /// at once. With `synchronous_commit` off, the flushed position can be behind the commit, so
+    /// the inserted position is used. The inserted position also covers unfinished work of others,
+    /// which may stay unflushed for a while.
     static let question: SQL = """
         SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
             THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END

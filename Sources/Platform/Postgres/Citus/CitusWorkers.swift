@@ -32,27 +32,29 @@ package final class CitusWorkers: Sendable {
     }
 
     private struct State {
-        /// The shard of each tenant, as far as the coordinator has named it.
+        /// The shards of tenants, each as the coordinator has named it.
         var shards: [UUID: Int64] = [:]
         /// The worker that has each shard.
         var places: [Int64: Server] = [:]
-        /// When the coordinator was asked for `places`, in nanoseconds of `Deadline.now`; 0 if they
-        /// are not to be used.
+        /// The time at which the coordinator was last asked for `places`, in nanoseconds of
+        /// `Deadline.now`; 0 if `places` must not be used.
         var learned: Int64 = 0
         var pools: [Server: Postgres] = [:]
         /// When the coordinator was last asked for `places` early, because a read had failed.
         var askedEarly: Int64 = 0
-        /// The refusals that are in the log, as the worker's address and the SQLSTATE.
+        /// The refused reads that were logged already, each as the worker's address and the
+        /// SQLSTATE.
         var logged: Set<String> = []
     }
 
-    /// The most tenants whose shard is remembered.
+    /// The maximum number of tenants whose shards are remembered.
     private static let tenantLimit = 100_000
-    /// Nanoseconds for which the coordinator's answer is used. It is short, because a worker that
-    /// was removed from the database keeps an outdated list of the others and should soon get no
-    /// more reads.
+    /// Nanoseconds for which the coordinator's list of shards and workers is used. The time is
+    /// short, so that a worker that was removed from the database soon gets no more reads: such a
+    /// worker no longer learns which worker has which shard.
     private static let longestTrust: Int64 = 10_000_000_000
-    /// Nanoseconds between two early questions for the places of the shards.
+    /// The least number of nanoseconds between two early questions. With an early question, the
+    /// coordinator is asked which worker has which shard, because a read failed.
     private static let pause: Int64 = 1_000_000_000
 
     /// The event that `logRefusal` logs.
@@ -90,7 +92,7 @@ package final class CitusWorkers: Sendable {
         }
     }
 
-    /// Like `find` with a callback.
+    /// Does the same as `find` with a callback, but returns the worker.
     func find(of tenant: UUID, _ coordinator: Postgres) async -> Postgres? {
         await withUnsafeContinuation { continuation in
             find(of: tenant, coordinator) { continuation.resume(returning: $0) }
@@ -117,8 +119,8 @@ package final class CitusWorkers: Sendable {
         }
     }
 
-    /// Asks for the places of the shards because a worker cannot be reached. If that was done a
-    /// moment ago, what is known is used.
+    /// Asks the coordinator which worker has which shard, because a worker cannot be reached. Does
+    /// nothing if an earlier read asked the coordinator for the same reason a moment ago.
     private func refreshEarly(from coordinator: Postgres) async {
         let asks = state.withLock { state in
             guard Deadline.now - state.askedEarly > Self.pause else { return false }
@@ -162,13 +164,13 @@ package final class CitusWorkers: Sendable {
         }
         let found = places
         let unused = state.withLock { state in
-            // A shard keeps its id when it moves to another worker. A shard that was split no
-            // longer exists.
+            // Forget the tenants whose shards no longer exist, for example because a shard was
+            // split. A shard that moved to another worker still has the same id.
             if state.places.keys != found.keys {
                 state.shards = state.shards.filter { found[$0.value] != nil }
             }
             state.places = found
-            // If there are no shards, the coordinator answers every read.
+            // Without shards, 0 makes the coordinator answer every read.
             state.learned = found.isEmpty ? 0 : now
             for server in found.values where state.pools[server] == nil {
                 state.pools[server] = open(server)
@@ -181,7 +183,7 @@ package final class CitusWorkers: Sendable {
         for postgres in unused { await postgres.close() }
     }
 
-    /// Closes the connections to all workers and forgets what is known.
+    /// Closes the connections to all workers and forgets which worker has which shard.
     package func close() async {
         let pools = state.withLock { state in
             defer { state = State() }
@@ -215,7 +217,8 @@ extension Postgres {
         }
     }
 
-    /// Like `read`, but with `app.tenant` set, in a single round trip.
+    /// Reads rows of one tenant like `read`, but with `app.tenant` set. The setting and the
+    /// statement are sent in a single round trip.
     package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
         guard let workers, let worker = await workers.find(of: tenant, self) else {
             return try await send(sql, .read, in: tenant)

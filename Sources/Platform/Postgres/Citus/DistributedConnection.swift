@@ -18,9 +18,9 @@ extension PostgresConnection {
         control(Postgres.setLocal("app.tenant", tenant.description), statement)
     }
 
-    /// Whether the commit may still be missing on another server: in that case the coordinator
-    /// commits and only sends a warning. libpq reads ahead for warnings, so a warning about a
-    /// neighbour in the pipeline counts too.
+    /// Whether the statement's commit may still be missing on another server. If a server does not
+    /// confirm a commit, the coordinator still commits and only sends a warning. libpq reads ahead,
+    /// so a warning about another statement in the pipeline counts too.
     func isUnconfirmed(_ statement: Statement) -> Bool {
         isDistributed && warnings.pointee > statement.warningsBefore
     }

@@ -27,8 +27,7 @@ package final class Freshness: Sendable {
     /// The number below which tokens are stale, whatever their tags.
     private let floor = Atomic<UInt64>(0)
     private let trustedUntil = Atomic<Int64>(.min)
-    /// Allows only one invalidation at a time, so that a later number never precedes an earlier
-    /// one.
+    /// Allows only one invalidation at a time, so that the numbers are stamped in rising order.
     private let stamping = Mutex(())
 
     /// Makes a cache state without a lease. `lease` is in nanoseconds. `cells` is the number of
@@ -38,8 +37,8 @@ package final class Freshness: Sendable {
         cells = (0..<count).map { _ in Cell() }
     }
 
-    /// Extends the trust in the cache: the database acknowledged a renewal of the lease, which was
-    /// sent at `sentAt`.
+    /// Extends the trust in the cache, because the database acknowledged a renewal of the lease.
+    /// The renewal was sent at `sentAt`.
     package func renewed(sentAt: Int64) {
         trustedUntil.store(sentAt + lease / 10 * 9, ordering: .sequentiallyConsistent)
     }

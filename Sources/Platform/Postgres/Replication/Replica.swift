@@ -35,7 +35,8 @@ package final class Replica: Sendable {
         var hasHeard = false
         var renewals = 0
         var waiting: [Int64: Wait] = [:]
-        /// The numbers of changes that are applied here but not acknowledged yet.
+        /// The numbers of changes that are applied here but not yet acknowledged to the other
+        /// replicas.
         var untold: [Int64] = []
         /// Whether an acknowledgement is being sent.
         var isTelling = false
@@ -72,7 +73,8 @@ package final class Replica: Sendable {
     package var isTrusted: Bool { freshness.isTrusted(at: clock()) }
     package var token: Freshness.Token { freshness.token }
 
-    /// Whether a complete response may be sent. Check this last, just before sending.
+    /// Whether a response with this token and these tags is still fresh, so that it may be sent.
+    /// Check this last, just before sending.
     package func isFresh(_ token: Freshness.Token, _ tags: CacheTags) -> Bool {
         freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
     }
@@ -121,9 +123,9 @@ package final class Replica: Sendable {
     }
 
     /// Renews the lease. The cache is trusted only after an echo has arrived that was sent after
-    /// the renewal. If another process did not see the renewal, and so does not wait for this
-    /// replica, its change came before the renewal and is known here when the echo arrives. The
-    /// lease counts from before the renewal was sent.
+    /// the renewal. If a process makes a change without seeing the renewal, it does not wait for
+    /// this replica. Its change then came before the renewal, so the notification of the change
+    /// arrives here before the echo. The lease counts from before the renewal was sent.
     private func renew(_ listener: NotificationListener) {
         let sent = clock()
         let turn = state.withLock { state in
@@ -178,8 +180,8 @@ package final class Replica: Sendable {
     /// Discards the whole cache, since earlier changes may have been missed, and acknowledges
     /// recent changes to the replicas that wait. Called each time that listening begins.
     private func catchUp() {
-        // Resets `renewals`, so that `tidy` does not run soon: by another server's clock, the lease
-        // of a running replica may look expired.
+        // Resets `renewals`, so that `tidy` does not run soon. `tidy` removes replicas whose leases
+        // look expired by the clock of a new database server, but such a replica may be running.
         let began = clock()
         let listener = state.withLock { state in
             state.renewals = 0
@@ -207,7 +209,8 @@ package final class Replica: Sendable {
 
     private func notified(_ text: String) {
         switch InvalidationMessage(text) {
-        // An unknown message comes from a newer version of the service.
+        // An unknown message comes from a newer version of the service and may mean any change, so
+        // every cached answer becomes stale.
         case nil: freshness.invalidateAll()
         case .change(let number, let replica, let tags):
             if tags.isEmpty { freshness.invalidateAll() } else { freshness.invalidate(tags) }
@@ -282,7 +285,7 @@ package final class Replica: Sendable {
 
     /// Whether a change must be announced again after its commit. With several database servers,
     /// the change's own transaction may send the notification before all servers show the change.
-    /// The notification may also be lost although one server shows the change.
+    /// The notification may also be lost when one server already shows the change.
     package var announcesAgain: Bool { postgres.isDistributed }
 
     /// Announces a committed change again, in a statement of its own. Throws `.commitUnknown` if
