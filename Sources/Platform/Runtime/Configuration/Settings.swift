@@ -64,19 +64,19 @@ package struct Settings: Sendable {
     /// `GATEHOUSE_LEASE`: how long caches may answer without contact to PostgreSQL; 3 s by default.
     package var lease: Duration
     /// How long the server continues to serve after the signal to stop, so that load balancers
-    /// notice; `nil` for the command's default.
+    /// notice the stop and send requests elsewhere; `nil` for the command's default.
     package var drain: Duration?
     /// Whether identity providers at 127.0.0.1 and over plain HTTP are allowed; for development
     /// only.
     package var allowLoopbackProviders: Bool
-    /// Whether background jobs leave nearly all of the time to requests, as long as there are
-    /// requests; true by default.
+    /// Whether background jobs leave nearly all processor time to requests while requests arrive;
+    /// true by default.
     package var jobsGiveWay: Bool
     /// `GATEHOUSE_OUTBOUND_ALLOW`: internal addresses that outbound requests may reach, separated
-    /// by commas. They are not checked before they are used.
+    /// by commas. The text is not checked when it is read here, but later.
     package var outboundAllow: String?
-    /// Whether imports apply the tighter limits on the cost parameters of password hashes, and
-    /// refuse hashes beyond them.
+    /// Whether imports use the stricter limits for the cost parameters of password hashes. A hash
+    /// beyond the limits is refused.
     package var holdsImportedHashesTightly: Bool
     package var listen: Address
     /// The public URL: scheme, host and port, without a trailing slash.
@@ -87,8 +87,8 @@ package struct Settings: Sendable {
     package var tlsKey: String?
     /// The number of event loops, 1–256; by default one for each processor core.
     package var threads: Int
-    /// The most PostgreSQL connections of the process, for all roles together. If `nil`, the number
-    /// of threads decides.
+    /// The maximum number of PostgreSQL connections of the process, for all roles together. If
+    /// `nil`, the maximum follows from the number of threads.
     package var databaseConnections: Int?
     package var dataDirectory: String
     /// The email address of the first operator; it requires `setupOwnerPassword`.
@@ -193,12 +193,12 @@ package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConve
     package var text: String { String(decoding: bytes, as: UTF8.self) }
     package var description: String { "(secret)" }
     package var debugDescription: String { "(secret)" }
-    /// Empty, so that `dump` shows nothing.
+    /// A mirror without children, so that `dump` does not show the secret.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// One setting that prevents the start, and how to correct it. It never contains the value, which
-/// could be a secret in the wrong variable.
+/// A fault in one setting, because of which the process does not start, and how to correct it. The
+/// setting's value is left out, because it could be a secret that was put into the wrong variable.
 package struct SettingFault: Sendable, Equatable, CustomStringConvertible {
     package var name: String
     package var mend: String

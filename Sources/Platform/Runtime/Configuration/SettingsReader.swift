@@ -23,7 +23,8 @@ struct SettingsReader {
         let file = name + Self.fileSuffix
         known.insert(name)
         known.insert(file)
-        // Compose files write an empty value for "not set".
+        // An empty value means "not set", because Compose files pass empty values for variables
+        // without a value.
         let value = environment[name].flatMap { $0.isEmpty ? nil : Array($0.utf8) }
         guard let path = environment[file], !path.isEmpty else {
             if value != nil { set.insert(name) }

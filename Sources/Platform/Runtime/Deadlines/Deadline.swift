@@ -10,16 +10,17 @@ package final class Deadline: Sendable {
 
     /// Nanoseconds that are reserved for making and sending the response.
     private static let reserve: Int64 = 100_000_000
-    /// Further nanoseconds that must be left when a wait ends, so that the handler itself can still
-    /// report the failure in the client's format.
+    /// Nanoseconds that must be left when a wait ends, in addition to `reserve`. In this time the
+    /// handler itself can still report the failure in the client's format.
     private static let waitReserve: Int64 = 200_000_000
 
-    /// Nanoseconds by which the limit is moved while the handler waits for a piece of the body. The
-    /// server refuses a slow body long before this time has passed.
+    /// Nanoseconds by which the deadline is postponed while the handler waits for a piece of the
+    /// body. The time is so long that the deadline in effect stops: the server refuses a slow body
+    /// long before.
     private static let pause: Int64 = 86_400_000_000_000
 
     private struct State {
-        /// When the limit began, in monotonic nanoseconds; `end` is when it passes.
+        /// The start of the time limit, in monotonic nanoseconds; `end` is its end.
         var start: Int64
         var end: Int64
         /// How many statements that commit by themselves are in progress.

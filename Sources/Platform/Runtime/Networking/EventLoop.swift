@@ -144,8 +144,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_add(epoll, descriptor, mask, token(descriptor, generation))
     }
 
-    /// Changes which events of a descriptor are watched; does nothing if it is not watched. Call
-    /// this on the loop.
+    /// Changes which events of a descriptor are watched; does nothing if the descriptor is not
+    /// watched. Call this on the loop.
     package func rewatch(_ descriptor: Int32, readable: Bool, writable: Bool) {
         assertOnLoop()
         let mask = Self.mask(readable, writable)
@@ -178,8 +178,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         thread = pthread_self()
         pthread_setspecific(Self.currentKey, Unmanaged.passUnretained(self).toOpaque())
         // With this scheduling policy, the loop does not interrupt another process on the same
-        // core, mainly PostgreSQL, as soon as the first 8 KB of its response arrive. The loop runs
-        // when that process waits, and then finds more to do at once.
+        // core, mainly PostgreSQL, as soon as the first 8 KB of that process's response arrive. The
+        // loop runs when the other process waits, and then finds more to do at once.
         gh_prefer_throughput()
         let capacity = 512
         let events = UnsafeMutablePointer<gh_event>.allocate(capacity: capacity)
@@ -211,8 +211,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         let mask = event.pointee.mask
         let descriptor = Int32(truncatingIfNeeded: token & 0xFFFF_FFFF)
         if descriptor == wakeup { return takeRemote() }
-        // An earlier event of this batch may have closed the descriptor, and its number may have
-        // been reused.
+        // Skip the event if an earlier event of this batch has closed the descriptor, even if a new
+        // descriptor has the same number.
         guard let watch = watches[descriptor],
             watch.generation == UInt32(truncatingIfNeeded: token >> 32)
         else { return }
@@ -288,8 +288,8 @@ struct TimerQueue {
 
     mutating func cancel(_ timer: TimerID) {
         calls[timer.number] = nil
-        // Without this, cancelled entries would accumulate: every request sets and cancels a
-        // distant timer.
+        // Remove cancelled entries from time to time. Otherwise they would accumulate, because
+        // every request sets a distant timer and cancels it.
         if heap.count > 64, calls.count * 2 < heap.count { compact() }
     }
 

@@ -105,8 +105,8 @@ extension Listener {
         /// A new connection, non-blocking and close-on-exec.
         case descriptor(Int32)
         case none
-        /// The process or the system has no more descriptors or memory. The listener remains
-        /// readable.
+        /// The process or the system has no more descriptors or memory, so the connection still
+        /// waits. The listener remains readable.
         case exhausted
     }
 
@@ -183,9 +183,9 @@ package struct Socket {
 /// The result of one non-blocking read or write.
 package enum SocketResult: Equatable, Sendable {
     case moved(Int)
-    /// Nothing was moved; try again when the descriptor is readable.
+    /// No bytes were read or written; try again when the descriptor is readable.
     case wantsRead
-    /// Nothing was moved; try again when the descriptor is writable.
+    /// No bytes were read or written; try again when the descriptor is writable.
     case wantsWrite
     /// The peer has closed its sending side.
     case ended

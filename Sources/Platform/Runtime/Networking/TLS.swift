@@ -52,13 +52,14 @@ package final class TLSContext: @unchecked Sendable {
         context = made
         _ = gh_ssl_ctx_min_version(made, TLS1_2_VERSION)
         _ = SSL_CTX_set_cipher_list(made, "ECDHE+AESGCM:ECDHE+CHACHA20")
-        // A repeated write may use another address, because buffers move when they grow.
+        // Among other modes, allow a repeated write from another address, because buffers move when
+        // they grow.
         _ = gh_ssl_ctx_set_mode(
             made,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)
                 | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
-        // Otherwise a single call would go on reading for as long as a client sends records without
-        // application data.
+        // With SSL_MODE_AUTO_RETRY, a single call would go on reading for as long as a client sends
+        // records without application data.
         _ = gh_ssl_ctx_clear_mode(made, Int(SSL_MODE_AUTO_RETRY))
         SSL_CTX_set_msg_callback(made, countRecord)
         _ = SSL_CTX_set_options(made, gh_ssl_server_options())
@@ -112,11 +113,11 @@ private func countRecord(
 /// The TLS state of one connection. The handshake happens during the first reads. Use it only on
 /// its loop.
 package final class TLSSession {
-    /// The most records of a client's handshake. Honest clients send fewer than 10, or a few dozen
-    /// if they split their hello.
+    /// The maximum number of records that a client may send in its handshake. Honest clients send
+    /// fewer than 10, or a few dozen if they split their hello.
     private static let handshakeRecords = 256
-    /// The most records without application data, such as a key update or the closing alert, that a
-    /// client may send between two requests. Those of the handshake do not count.
+    /// The maximum number of records without application data, such as a key update or the closing
+    /// alert, that a client may send between two requests. Records of the handshake do not count.
     private static let controlRecords = 8
 
     private let session: OpaquePointer
@@ -156,7 +157,8 @@ package final class TLSSession {
         let wasEstablished = isEstablished
         let read = result(SSL_read(session, buffer.baseAddress, limit))
         if hasExceeded { return .failed }
-        // The records of the handshake have a limit of their own, so the count begins anew.
+        // The count begins anew after the handshake, because the records of the handshake have a
+        // limit of their own.
         if !wasEstablished, isEstablished { controls = 0 }
         return read
     }

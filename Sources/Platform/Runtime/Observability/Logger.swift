@@ -77,7 +77,8 @@ package struct Logger: Sendable {
     /// Writes bytes to a descriptor. An interrupted write is repeated; other failures are ignored.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) {
         bytes.withUnsafeBytes { bytes in
-            // The service must not stop because its log cannot be written.
+            // Failures other than an interruption are ignored, because the service must not stop
+            // when its log cannot be written.
             while Glibc.write(descriptor, bytes.baseAddress, bytes.count) < 0, errno == EINTR {}
         }
     }
@@ -222,13 +223,14 @@ package final class RepeatedFailure: Sendable {
     private let state = Mutex(State())
     private let isOut = Atomic(false)
 
-    /// Makes a detector. `calm` is in seconds: an outage is over when this long has passed without
-    /// a failure.
+    /// Makes a detector. `calm` is the number of seconds without a failure after which an outage is
+    /// over.
     package init(calm: Int64 = 5) { self.calm = calm * Self.second }
 
     package var isOn: Bool { isOut.load(ordering: .relaxed) }
 
-    /// Records a failure at `now`, in monotonic nanoseconds. Returns what to log; `nil` if nothing.
+    /// Records a failure at `now`, in monotonic nanoseconds. Returns what to log; `nil` if nothing
+    /// should be logged.
     package func failed(at now: Int64) -> News? {
         state.withLock { state in
             if state.failures == 0 { (state.began, state.logged) = (now, now) }
@@ -243,8 +245,8 @@ package final class RepeatedFailure: Sendable {
         }
     }
 
-    /// Records a success at `now`, in monotonic nanoseconds. Returns what to log if this ends an
-    /// outage; `nil` if there is none or its last failure is too recent.
+    /// Records a success at `now`, in monotonic nanoseconds. Returns what to log if the outage is
+    /// over now. Returns `nil` if there is no outage, or if its last failure is too recent.
     package func worked(at now: Int64) -> News? {
         guard isOut.load(ordering: .relaxed) else { return nil }
         return state.withLock { state in

@@ -40,8 +40,8 @@ package final class Metrics: Sendable {
     package init() {}
 
     /// Registers a counter. Its name consists of `[a-z0-9_]`, and by convention begins with
-    /// `gatehouse_` and ends in `_total`. If `sparse`, it is not shown before it first counts. This
-    /// is for labels with many possible values of which few occur.
+    /// `gatehouse_` and ends in `_total`. With `sparse`, the counter is not shown while it is 0;
+    /// use this for labels with many possible values, of which few occur.
     package func counter(
         _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = [],
         sparse: Bool = false
@@ -188,7 +188,8 @@ package final class Gauge: Sendable {
     package var current: Int { value.load(ordering: .relaxed) }
 }
 
-/// A distribution of times in nanoseconds, counted in buckets with round bounds from 50 µs to 30 s.
+/// A distribution of durations in nanoseconds, counted in buckets with round bounds from 50 µs to
+/// 30 s.
 package final class Histogram: Sendable {
     /// The upper bounds of the buckets in nanoseconds. Common goals, such as "under 100 ms", are
     /// among the bounds. One more bucket counts all longer times.
@@ -203,7 +204,7 @@ package final class Histogram: Sendable {
 
     package init() {}
 
-    /// Counts a time. May be called from any thread and takes no lock.
+    /// Adds one duration to the distribution. May be called from any thread and takes no lock.
     package func record(nanoseconds: Int64) {
         let value = max(0, Int(nanoseconds))
         buckets[Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count].increment()
@@ -212,7 +213,7 @@ package final class Histogram: Sendable {
 
     var isEmpty: Bool { buckets.allSatisfy { $0.current == 0 } }
 
-    /// The count of each bucket, and the sum of all times in nanoseconds.
+    /// The count of each bucket, and the sum of all durations in nanoseconds.
     var snapshot: (counts: [Int], sum: Int) {
         (buckets.map(\.current), total.load(ordering: .relaxed))
     }

@@ -8,8 +8,8 @@ package final class Trace: Sendable {
     /// The trace of the request that the current task belongs to; `nil` if it is not recorded.
     @TaskLocal package static var current: Trace?
 
-    /// The most parts (child spans) of one request. Further ones are only counted as dropped, so
-    /// that a request with a thousand statements does not fill the queue.
+    /// The maximum number of parts (child spans) of one request. Further parts are only counted as
+    /// dropped, so that a request with a thousand statements does not fill the queue.
     package static let partLimit = 256
 
     /// The trace id: 32 hexadecimal digits.

@@ -109,9 +109,9 @@ package final class WorkerPool: @unchecked Sendable {
     }
 }
 
-/// Limits how many tasks with the same key run at once, so that slow tasks delay only others with
-/// their key. Further tasks wait, up to a limit for each key. Tasks of the same key can belong to
-/// different groups, which then take turns.
+/// Limits how many tasks with the same key run at once, so that slow tasks delay only tasks with
+/// the same key. Further tasks wait, up to a limit for each key. Tasks of the same key can belong
+/// to different groups, which then take turns.
 package final class FairSlots<Key: Hashable & Sendable>: Sendable {
     private struct Waiter {
         var group: Int
@@ -160,7 +160,8 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
                     line.running += 1
                     isIn = true
                 } else if line.waiting.count < waitingLimit {
-                    // A task that leaves passes its slot to the next waiter.
+                    // The task has a slot when it continues, because a task that leaves passes its
+                    // slot to the next waiter.
                     line.add(continuation, of: group)
                     isIn = true
                     lines[key] = line
