@@ -6,16 +6,16 @@ import Text
 /// `rate_limited`, so that refusals do not reveal which users exist. An attempt that is not refused
 /// succeeds as usual, so that others' failures lock no user out.
 package struct AttemptLimits: Sendable {
-    /// The most refusals for one address, counted for each caller separately, so that one tenant's
-    /// hook does not use up another tenant's limit.
+    /// The maximum number of refusals for one address. Refusals are counted for each caller
+    /// separately, so that one tenant's hook does not use up another tenant's limit.
     package var perAddress = 30
-    /// The most refusals at one provider, counted for each caller separately.
+    /// The maximum number of refusals at one provider, counted for each caller separately.
     package var perProvider = 600
     /// The most dry runs of one caller.
     package var dryRuns = 60
-    /// The most reservations of one caller that are stored for one address; `reservationsPerPool`
-    /// is the limit for one pool. Over a limit the oldest are deleted. This harms no one, since a
-    /// reservation is only a hint and gives no access.
+    /// The maximum number of reservations of one caller for one address; `reservationsPerPool` is
+    /// the maximum for one pool. Over a limit the oldest reservations are deleted. This harms no
+    /// one, since a reservation is only a hint and gives no access.
     package var reservationsPerAddress = 10
     package var reservationsPerPool = 100_000
 

@@ -128,7 +128,8 @@ extension Change {
             return "kind = 'cognito' AND issuer = \(pool)"
         case .attempt(let text, var issuer, _):
             if let id = UUID(text) { return "id = \(id)" }
-            // A pool's upstream appears in the issuer, but only the pool is registered.
+            // The issuer in a call may include a pool's upstream. Compare only the pool, since
+            // upstreams are not registered.
             if sameBytes(text, ProviderKind.cognito.rawValue) {
                 issuer = issuer.map { CognitoMapping.parts(ofIssuer: $0).pool }
             }

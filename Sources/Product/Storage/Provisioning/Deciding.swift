@@ -94,8 +94,8 @@ extension Change {
         return result
     }
 
-    /// Writes the audit rows kept so far. Must be called while the transaction is still in their
-    /// tenant.
+    /// Writes the audit rows kept so far. Must be called before the transaction switches to another
+    /// tenant, since the rows belong to the current one.
     func writeGatheredEvents() {
         guard let events = decision?.takeInsertion(by: self) else { return }
         queryLater(events)
@@ -113,8 +113,9 @@ enum DecisionPart: String, Sendable {
 }
 
 extension Change {
-    /// Does nothing if the decision belongs to a tenant. Otherwise gives every tenant that the
-    /// decision concerns a record of the part which that tenant may read.
+    /// If the decision belongs to no tenant, writes a record for each tenant that the decision
+    /// concerns. The record has the part of the decision that the tenant may read. If the decision
+    /// belongs to a tenant, does nothing.
     func recordParts(
         of result: ProvisioningResult, _ reading: FactsReading
     ) async throws(PostgresError) {

@@ -9,7 +9,7 @@ package struct DecisionRow: ListedRow {
     /// When the decision was made; lists sort by it.
     package var createdAt: Timestamp
     package var outcome: String
-    /// A `Reason` raw value; nil unless refused.
+    /// Why the attempt was refused, as a `Reason` raw value; nil if it was not refused.
     package var reason: String?
     /// The reference by which the decision can be found: six characters that the person was shown.
     package var reference: String
@@ -22,11 +22,11 @@ package struct DecisionRow: ListedRow {
     package var issuer: String
     package var subject: String
     package var tenantID: UUID?
-    /// The tenant's name, set only in lists and for a single decision; `nil` without a tenant, or
-    /// if the tenant no longer exists.
+    /// The tenant's name. It is set only if the row was read by itself or in a list. `nil` without
+    /// a tenant, or if the tenant no longer exists.
     package var tenantName: String?
-    /// The name of the registered provider that the call meant, set only where `tenantName` is;
-    /// `nil` if there is none.
+    /// The name of the registered provider that the call meant. It is set only if the row was read
+    /// by itself or in a list. `nil` if there is no such provider.
     package var providerName: String?
     /// The user found or created; `nil` if there is none.
     package var userID: UUID?
@@ -82,9 +82,9 @@ package struct DecisionRow: ListedRow {
 
 extension DecisionRow {
     static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
-        // Without a tenant, this is the condition of the index over all rows. Nearly all rows have
-        // no `part`. If the condition were `part IS NULL`, PostgreSQL without statistics would
-        // expect few such rows, and would sort all of them for one page.
+        // If `tenant` is nil, this is the condition of the index over all rows. Nearly all rows
+        // have no `part`. If the condition were `part IS NULL`, PostgreSQL without statistics would
+        // expect few rows without a part, and would sort all of them for one page.
         let condition: SQL =
             tenant.map { "tenant_id = \($0)" } ?? "num_nulls(part) > 0 AND created_at > '-infinity'"
         return ListStatement(
@@ -99,11 +99,11 @@ package struct DecisionFilter: Sendable {
     package var outcomes: [String]?
     package var reason: String?
     package var since: Timestamp?
-    /// The end of the period, exclusive.
+    /// The time before which the decisions were made.
     package var until: Timestamp?
-    /// The email key of the address.
+    /// The email key of the decision's address.
     package var emailKey: String?
-    /// The user of the decision. Users who were merged into it count as this user.
+    /// The user of the decision. Users who were merged into this user count too.
     package var user: UUID?
     /// The ids of `user` and of the users who were merged into it.
     fileprivate var users: [UUID] = []

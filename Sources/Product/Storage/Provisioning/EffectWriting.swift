@@ -23,8 +23,8 @@ struct EffectWriting: Sendable {
     /// The user of the verdict, or the user whom an effect created.
     private(set) var userID: UUID?
     private(set) var identityID: UUID?
-    /// The user as this decision left it; `nil` if the last statement that changed the user did not
-    /// return it.
+    /// The user's row as this decision has changed it; `nil` if the last statement that changed the
+    /// row did not return it.
     private(set) var writtenUser: DecidedUser?
 
     /// What remains to be done for an effect once its statement has returned its rows.
@@ -320,9 +320,9 @@ extension Effect {
 }
 
 extension EffectWriting {
-    /// Counts one use of the join link, by the user who was just admitted. If many come at once,
-    /// this statement decides who gets the last use. If none is left, the call runs again, and the
-    /// rules refuse.
+    /// Counts one use of the join link, by the user who was just admitted. If many users come at
+    /// once, this statement decides who gets the last use. If no use is left, the call runs again,
+    /// and the rules refuse.
     private mutating func use(joinLink link: UUID) throws {
         guard let userID else { throw ProvisioningRace() }
         let taken = change.ask(
@@ -349,8 +349,8 @@ extension EffectWriting {
 
 /// Effects that are stored for a later call of the same person: reservations and choices.
 extension EffectWriting {
-    /// Stores a reservation. It includes the link grant, since later events do not name it; the
-    /// grant is used once the address is proved.
+    /// Stores a reservation. The reservation includes the link grant, since later events do not
+    /// name the grant. The grant is used once the address is proved.
     private mutating func reserve(_ tenant: UUID?, _ invite: UUID?, _ joinLink: UUID?) {
         let key = attempt.identity
         let caller = call.caller ?? .platform
@@ -444,7 +444,7 @@ extension EffectWriting {
 /// The upstreams that appeared in a pool's events. No native user may take a name that begins with
 /// one of them.
 extension Change {
-    /// The most upstreams that are stored for one pool and one caller.
+    /// The maximum number of upstreams that are stored for one pool and one caller.
     private static let shownLimit = 50
 
     /// The upstreams that appeared in calls of the provider's owner or of this caller.

@@ -19,8 +19,8 @@ struct FactsReading: Sendable {
     private var earlier: AskedRows?
     /// The hash of the link grant that the reservation has.
     private var keptGrant: [UInt8]?
-    /// A link grant and its tenant. The grant cannot be used, because the operator who created it
-    /// presents it for their own address.
+    /// The ids of a tenant and of a link grant of that tenant. The grant cannot be used, because
+    /// the operator who created the grant presents it for their own address.
     private(set) var makersGrant: (tenant: UUID, grant: UUID)?
 
     init(_ database: Database, _ call: ProvisioningCall, _ named: ResolvedAttempt, _ change: Change)
@@ -75,8 +75,8 @@ struct FactsReading: Sendable {
         // read or locked.
         let asked = Set(facts.asked.map(\.tenantID))
         guard asked.count <= 1, !asked.contains(nil) else { return false }
-        // A sign-up itself says what it requests, so an earlier reservation of the same name does
-        // not count for it.
+        // Reads no reservation for a sign-up. A sign-up itself says what it requests, so an earlier
+        // reservation of the same user name does not count.
         if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {
             facts.reservation = try await reservation()
         }
@@ -115,8 +115,8 @@ struct FactsReading: Sendable {
         return nil
     }
 
-    /// The tenants to read, in the order of their ids: the requested ones or, if none is requested,
-    /// all that may know this person.
+    /// The tenants to read, in the order of their ids. These are the requested tenants or, if none
+    /// is requested, all tenants that may know the person.
     private func candidates() async throws(PostgresError) -> [UUID] {
         var ids = Set(facts.asked.compactMap(\.tenantID))
         if let reserved = facts.reservation?.tenantID { ids.insert(reserved) }
@@ -200,9 +200,9 @@ struct FactsReading: Sendable {
         facts.tenants[id] = tenant
     }
 
-    /// Reads whether another address of the account belongs to a suspended or deleted user. Such a
-    /// user causes the same refusal as one at the address that the decision uses: a person who was
-    /// removed cannot return with another address.
+    /// Reads whether another address of the account belongs to a suspended or deleted user. If so,
+    /// the attempt is refused as if the decision used that address: a person who was removed cannot
+    /// return with another address.
     private func readOtherAddresses(
         _ tenant: inout TenantFacts, _ change: Change
     ) async throws(PostgresError) {
@@ -292,7 +292,8 @@ extension FactsReading {
     mutating func readUnhelpful() async throws(PostgresError) {
         guard facts.provider != nil, let email = attempt.email else { return }
         let names = Self.suffixes(of: email.domain)
-        // Tenants found by their domains come in no fixed order, so locks could cause a deadlock.
+        // Reads without locks. Tenants found by their domains come in no fixed order, so locks
+        // could cause a deadlock.
         let deciding = change
         change.locksRows = false
         defer { change = deciding }

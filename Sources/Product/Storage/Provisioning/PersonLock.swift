@@ -7,13 +7,15 @@ import Text
 /// the pool. Between replicas the person's row locks decide, so at most one attempt per replica
 /// waits with a connection.
 package final class PersonLock: Sendable {
-    /// The most attempts that may wait, for all persons together; further ones are refused at once.
+    /// The maximum number of waiting attempts, for all persons together. Further attempts are
+    /// refused at once.
     package static let waitingLimit = 4096
-    /// The most attempts of one caller that may wait, so that others can wait too.
+    /// The maximum number of waiting attempts of one caller. It is less than `waitingLimit`, so
+    /// that attempts of other callers can wait too.
     package static let waitingLimitOfCaller = 2048
 
-    /// Thrown to an attempt that `turnAway` removed from the queue. It may be answered without the
-    /// lock.
+    /// Thrown to an attempt that `turnAway` removed from the queue. The attempt may then be
+    /// answered without the lock.
     struct TurnedAway: Error {}
 
     private enum Entry { case admitted, late, turnedAway }
@@ -26,7 +28,8 @@ package final class PersonLock: Sendable {
     }
 
     private struct Lines {
-        /// The queue of each key that an attempt holds. A key without an entry is free.
+        /// For each key that an attempt holds, the queue of the attempts that wait for the key. A
+        /// key without an entry is free.
         var waiting: [String: [Waiter]] = [:]
         var count = 0
         var counts: [String: Int] = [:]
@@ -44,9 +47,9 @@ package final class PersonLock: Sendable {
     private let patience: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// `patience` is how long an attempt may wait for all its keys together. After the default of 2
-    /// s it still has 3 of the 5 seconds for which Cognito waits. A database statement may take at
-    /// most 2.5 s.
+    /// `patience` is how long an attempt may wait for all its keys together. Cognito waits 5 s for
+    /// an answer. After the default of 2 s, an attempt still has 3 s, and a database statement may
+    /// take at most 2.5 s.
     package init(
         patience: Duration = .seconds(2),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }

@@ -6,11 +6,13 @@ import Text
 package struct ProvisioningCall: Sendable {
     /// How the call names its provider.
     package enum ProviderName: Sendable {
-        /// By a kind or a registered id, with the issuer if the caller gave one.
+        /// The call names the provider by its kind or by its registered id, with the issuer if the
+        /// caller gave one.
         case attempt(String, issuer: String?, subject: String)
-        /// By a Cognito pool, whose event determines the identity.
+        /// The call names a Cognito pool. The pool's event determines the identity.
         case pool(String, CognitoMapping.Trigger, userName: String)
-        /// By a Cognito pool whose id token is for a user from an upstream.
+        /// The call names a Cognito pool by the pool's id token. The token's user comes from an
+        /// upstream.
         case federated(pool: String, FederatedName)
     }
 
@@ -80,7 +82,7 @@ package struct ProvisioningCall: Sendable {
     package var clientID: String?
     /// The caller's own id of this event. A retry with the same id gets the recorded answer.
     package var eventID: String?
-    /// The tenant of the caller's credential; `nil` for the platform's.
+    /// The tenant of the caller's credential; `nil` if the credential is the platform's.
     package var caller: UUID?
     /// Whether the person makes the call, with a provider's token or at a page of this server.
     /// False if a hook makes it.
@@ -98,11 +100,12 @@ package struct ProvisioningCall: Sendable {
     package var passwordHash: String?
     /// When the provider's token was issued; `nil` without a token, as in a hook's call.
     package var tokenTime: TokenTime?
-    /// Whether the call only completes the reservation of a native sign-up, and does nothing
-    /// without one.
+    /// Whether the call only completes the reservation of a native sign-up, and so does nothing if
+    /// there is no reservation.
     package var needsReservation = false
 
-    /// The most Unicode scalars of a name, which is as much as Cognito stores of an attribute.
+    /// The maximum number of Unicode scalars of a name. Cognito stores at most as many of an
+    /// attribute.
     package static let nameLimit = 2048
 
     /// Sets the provider and the trigger; everything else is nil or empty until it is assigned.
@@ -128,7 +131,7 @@ package struct PoolAlias: Sendable {
 
 /// The result of one call.
 package struct ProvisioningResult: Sendable {
-    /// What the rules decided, or the recorded decision of a retry.
+    /// What the rules decided. For a retry, this is the recorded decision of the earlier call.
     package var verdict: Verdict
     /// The id of the recorded decision; `nil` in a dry run.
     package var decisionID: UUID?
@@ -221,7 +224,8 @@ struct ResolvedAttempt: Sendable {
     var attempt: Attempt
     var provider: Provider?
     var asked: [AskedTenant] = []
-    /// The tenants that may have issued the call's tokens, by the locators in them.
+    /// The tenants that may have issued the call's tokens. They are found by the locators in the
+    /// tokens.
     var tokenTenants: [UUID] = []
     var tokenHash: [UInt8]?
     var joinHash: [UInt8]?

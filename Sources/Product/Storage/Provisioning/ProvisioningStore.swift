@@ -206,8 +206,8 @@ extension Database {
         try await tenantChange.bind(alias, to: row.identityID, key)
     }
 
-    /// Whether a verdict has effects other than to store a reservation or choices, which an earlier
-    /// identical call has stored already.
+    /// Whether a verdict has effects other than storing a reservation or choices. Those are stored
+    /// already if an earlier identical call was recorded.
     private static func changesSomething(_ verdict: Verdict) -> Bool {
         verdict.effects.contains {
             switch $0 {
@@ -279,7 +279,7 @@ extension Database {
 /// The addresses that exceeded their limit in this minute, each with the caller. This is only a
 /// hint in this process: the count in the database and the rules decide.
 package final class OverLimit: Sendable {
-    /// The most entries that are kept. An address beyond it is not marked, so its attempts wait for
+    /// The maximum number of entries. Further addresses are not marked, so their attempts wait for
     /// the lock.
     private static let limit = 4096
     private let marked = Mutex<(minute: Int64, names: Set<String>)>((0, []))
@@ -304,7 +304,8 @@ package final class OverLimit: Sendable {
 /// lock. The rules still run, but without row locks. An attempt that they refuse is answered with
 /// `rate_limited`; any other is decided under the lock.
 extension Database {
-    /// How many of these attempts may run at the same time for one address and caller.
+    /// For one address and caller, how many attempts may be answered without the person's lock at
+    /// the same time.
     private static let lanes = 4
 
     /// Runs `body` under the person's lock. If the address is over its limit, first tries to answer

@@ -160,7 +160,8 @@ extension Change {
             DELETE FROM former_addresses
             WHERE tenant_id = \(tenant) AND email_key = \(email.key)
             """)
-        // These links were sent to a mailbox that may be another person's.
+        // Ends the links that were sent to the old address, since its mailbox may be another
+        // person's.
         try await endResets(of: user.id)
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(user.id)")

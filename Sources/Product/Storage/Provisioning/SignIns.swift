@@ -20,7 +20,7 @@ package final class SignIns: Sendable {
 
     /// The most identities that are buffered; the sign-ins of others are not recorded.
     package static let limit = 100_000
-    /// The most rows of one statement.
+    /// The maximum number of rows that one statement writes.
     static let batch = 500
 
     let writing = CountWriting()

@@ -225,9 +225,10 @@ extension Change {
             sentAt: try row.get(10))
     }
 
-    /// The columns that `inviter` decodes: whether the inviter is a person, and the user's current
-    /// role or the operator's id. `type` and `id` name the actor who sent the invite. If a key has
-    /// an owner, the owner counts as the inviter.
+    /// The columns that `inviter` decodes. The first says whether an operator or a user sent the
+    /// invite; it is NULL for other actors, such as a key without an owner. The second is the
+    /// operator's id or the user's current role. `type` and `id` name the actor who sent the
+    /// invite. If a key has an owner, the owner counts as the inviter.
     func inviterColumns(_ type: SQL, _ id: SQL) -> SQL {
         let isID: SQL = "\(id) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
         let key: SQL =
@@ -316,7 +317,8 @@ struct TenantRead: Sendable {
 struct People: Sendable {
     /// The user to whom the identity belongs; at most one.
     var known: [KnownIdentity] = []
-    /// Users of the same user name, if the `sub` shows that the name now belongs to another person.
+    /// Earlier owners of the user name, if the `sub` shows that the name now belongs to another
+    /// person.
     var former: [KnownIdentity] = []
     /// The email key of the known user.
     var knownAddress: String?

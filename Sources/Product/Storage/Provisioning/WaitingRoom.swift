@@ -41,7 +41,8 @@ extension Change {
 }
 
 extension EffectWriting {
-    /// Takes a place for a person who will wait. If none is left, the call is decided again.
+    /// Takes one of the tenant's places for people who wait for approval. If none is left, throws,
+    /// so that the call is decided again.
     func enterWaitingRoom() async throws {
         try await change.lockWaitingRoom()
         guard try await !change.isWaitingRoomFull() else { throw ProvisioningRace() }
