@@ -4,12 +4,12 @@ import Text
 
 /// An operator's answer to a person who asked to join and is waiting.
 extension Change {
-    /// The most characters of the text that goes with an answer.
+    /// The maximum number of characters of the text that an operator adds to an answer.
     package static let answerReasonLimit = 500
     /// Seconds for which a mail with the answer may wait to be sent.
     private static let answerMailSeconds: Int64 = 7 * 86_400
 
-    /// Admits a person who waits.
+    /// Admits a person who waits for approval.
     package func approveUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .active { return row }
         try requireWaiting(row)

@@ -5,7 +5,7 @@ import Text
 /// A change of a user's address: it is requested, proved with a mailed link, and then applied.
 /// Until it is proved, nothing about the user changes.
 extension Change {
-    /// Seconds for which the link is valid.
+    /// Seconds for which the link that confirms a new address is valid.
     package static let emailChangeSeconds: Int64 = 1800
     /// Seconds for which a former address stays reserved in the tenant.
     static let formerAddressSeconds: Int64 = 30 * 86_400
@@ -43,13 +43,14 @@ extension Change {
         return end
     }
 
-    /// Cancels the pending change; does nothing if there is none.
+    /// Cancels the pending change of the user's address; does nothing if there is none.
     package func cancelEmailChange(of user: UserRow) async throws {
         guard try await endEmailChange(of: user) else { return }
         try await audit(.userEmailChangeEnded, user.target)
     }
 
-    /// Removes the pending change and drops its mail. Returns whether there was one.
+    /// Removes the pending change of the user's address and drops its mail. Returns whether there
+    /// was a pending change.
     @discardableResult
     func endEmailChange(of user: UserRow) async throws(PostgresError) -> Bool {
         try await endEmailChange(of: user.id)

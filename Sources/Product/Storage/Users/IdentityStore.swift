@@ -131,7 +131,8 @@ extension Change {
 
     static let passwordIssuer = "gatehouse"
 
-    /// Raises the user's version, since a response about the user shows the identities.
+    /// Raises the user's version after a change of an identity, since a response about the user
+    /// shows the identities.
     private func touch(_ user: UserRow) async throws -> UserRow {
         let rows = try await query(
             """

@@ -7,12 +7,12 @@ import Text
 package struct IssuedLinkGrant: Sendable {
     /// The tenant's locator (6 characters) and 43 random characters.
     package var token: String
-    /// The end of the grant: at most `LinkGrant.lifetime` seconds after its creation.
+    /// When the grant expires: at most `LinkGrant.lifetime` seconds after its creation.
     package var expiresAt: Timestamp
 }
 
 extension Change {
-    /// The earlier of both times; `end` if `latest` is nil.
+    /// The earlier of `end` and `latest`; `end` if `latest` is nil.
     func earlier(_ end: Timestamp, _ latest: Timestamp?) -> Timestamp {
         latest.map { min($0, end) } ?? end
     }
@@ -133,8 +133,8 @@ package enum GrantUse: Sendable {
 }
 
 extension Change {
-    /// Whether this is the address of the operator who created the grant. Operators must not sign
-    /// in with their own grants.
+    /// Whether `address` is that of the operator who created the grant. Operators must not sign in
+    /// with their own grants.
     func isMakers(_ address: String?, of grant: UUID) async throws(PostgresError) -> Bool {
         guard let address, let key = try? EmailAddress(address).key else { return false }
         let rows = try await query(

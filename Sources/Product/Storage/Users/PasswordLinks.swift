@@ -6,12 +6,12 @@ import Text
 package struct IssuedPasswordLink: Sendable {
     /// The tenant's locator (6 characters) and 43 random characters.
     package var token: String
-    /// The end of the link: at most `passwordLinkSeconds` after its creation.
+    /// When the link expires: at most `passwordLinkSeconds` after its creation.
     package var expiresAt: Timestamp
 }
 
 extension Change {
-    /// Seconds for which a link that an operator hands over is valid.
+    /// Seconds for which a link that sets a password is valid, if an operator hands the link over.
     static let passwordLinkSeconds: Int64 = 1800
 
     /// Creates a link that sets the user's password, even if there was none. An operator hands it
@@ -56,10 +56,11 @@ extension Change {
 
 /// Handles an action on a user who is already in the state to which the action leads.
 extension Change {
-    /// Does nothing if the action only repeats the last one, as a retry does. An action by another
-    /// actor, with another reason, or by hand after a job is new: it is audited and raises the
-    /// version, so that an undo of the earlier action does not change the user. With `orFirst`, an
-    /// action is also new if the audit trail has no such action on this user yet.
+    /// Does nothing if the action only repeats the last one, as a retry does. An action counts as
+    /// new if it has another actor or another reason, or if it is done by hand and a job did the
+    /// last one. A new action is audited and raises the version, so that an undo of the earlier
+    /// action does not change the user. With `orFirst`, an action is also new if the audit trail
+    /// has no such action on this user yet.
     package func actAgain(
         on row: UserRow, _ action: AuditAction, reason: String?, orFirst: Bool = false
     ) async throws -> UserRow {

@@ -4,8 +4,9 @@ import Text
 
 /// Checks users' attributes against the tenant's schema, and maintains their index.
 extension Change {
-    /// Checks the new attributes against the tenant's schema and returns the schema; `nil` if they
-    /// do not differ from the old ones. Throws `AttributeFaults` if they are invalid.
+    /// Checks the new attributes against the tenant's schema and returns the schema. Returns `nil`
+    /// if the attributes do not differ from the old ones. Throws `AttributeFaults` if they are
+    /// invalid.
     func check(
         _ new: AttributePair, after old: AttributePair?
     ) async throws -> AttributeSchema? {
@@ -42,10 +43,12 @@ extension Change {
 extension Database {
     /// The most users that one transaction indexes.
     static let indexBatch = 500
-    /// The most batches of one tenant in one round, or in the request that stores a new schema.
+    /// The maximum number of batches that are indexed for one tenant in one round, or in the
+    /// request that stores a new schema.
     package static let indexBatches = 20
 
-    /// Runs one round in every tenant in which users still have to be indexed.
+    /// Indexes up to `indexBatches` batches in every tenant in which users still have to be
+    /// indexed.
     package func indexAttributes() async throws {
         let rows = try await platform.read(
             "SELECT tenant_id FROM attribute_schemas WHERE indexed_to IS NOT NULL LIMIT 1000")
@@ -76,7 +79,8 @@ extension Database {
 
 extension Change {
     /// Indexes one batch of users; returns true if no users are left. The users stay locked until
-    /// their entries are written, so that a concurrent edit happens before or after.
+    /// their entries are written, so that a concurrent change of a user happens either before or
+    /// after.
     fileprivate func indexBatch() async throws -> Bool {
         let row = try await attributeSchemaUnlocked()
         guard let last = row.indexedTo else { return true }
@@ -134,7 +138,8 @@ extension Change {
 
 /// Searches for users by the value of an attribute.
 extension TenantScope {
-    /// The most users with the value who are counted, since each costs a separate look-up.
+    /// The maximum number of users who are counted for one value, since each of them costs a
+    /// separate look-up.
     private static let counted = 1000
 
     func look(

@@ -38,8 +38,8 @@ package struct UserFilter: Sendable {
         self.provider = provider
     }
 
-    /// Whether the filters admit most users, apart from the text and the other filters that are
-    /// searched before the list is read.
+    /// Whether the filters admit most users. The text and the other filters that are searched
+    /// before the list is read are not considered.
     fileprivate var isWide: Bool {
         status == nil && role == nil && signedInSince == nil && signedInUntil == nil
             && !neverSignedIn && !awaitingApproval
@@ -90,8 +90,8 @@ extension TenantScope {
     /// considers a join with all identities of a tenant cheap, which is wrong for a million users.
     func userList(_ filter: UserFilter) -> SearchedList {
         let tenant = tenant
-        // The database's own locale may ignore case only in ASCII. Comparing letters of every
-        // script costs more, so it is done only if the text needs it.
+        // Use a collation that ignores case in every script only if the text is not ASCII, since
+        // that collation is slower. The database's own locale may ignore case only in ASCII.
         let isASCII = filter.text?.utf8.allSatisfy { $0 < 0x80 } ?? true
         let letters: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
         return SearchedList(

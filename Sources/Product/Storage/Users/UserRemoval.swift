@@ -75,8 +75,8 @@ extension Change {
         try await query(
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
-        // Must come after the user's sessions are deleted. If another transaction ends one of these
-        // sessions, it writes the session's last use to this table.
+        // Must come after the user's sessions are deleted. Until then, another transaction can end
+        // one of the sessions and write the session's last use to `user_uses`.
         try await query(
             """
             DELETE FROM user_uses
@@ -165,7 +165,8 @@ extension Change {
     }
 
     /// The purged user to whom one of these keys belongs, in the form of a deleted user; `nil` if
-    /// there is none. Its id refers to no row. `keys` are those of the identity and of addresses.
+    /// there is none. The id in this form refers to no row. `keys` are those of the identity and of
+    /// addresses.
     func buried(_ keys: [[UInt8]]) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
@@ -345,7 +346,7 @@ extension Change {
         return things
     }
 
-    /// The spellings of the addresses that appear in records.
+    /// All spellings in which the addresses appear in records.
     func spellings(
         of addresses: [(key: String, text: String)]
     ) async throws(PostgresError) -> [String] {

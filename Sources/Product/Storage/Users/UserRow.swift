@@ -117,7 +117,7 @@ extension UserRow {
     package var role: UserRole { word(.role, .member) }
     package var status: User.Status { word(.status, .deleted) }
     package var source: User.Source { word(.source, .operator) }
-    /// Increases with each change; the ETag is made from it.
+    /// The version of the user. It increases with each change, and the ETag is made from it.
     package var version: Int { word(.version, 0) }
     /// When the row was created. This may be before the first sign-in.
     package var createdAt: Timestamp { time(.createdAt) ?? Timestamp(microseconds: 0) }
@@ -299,8 +299,9 @@ extension IdentityRow {
     package var linkedByID: String? { self[.linkedByID]?.string }
 }
 
-/// Keys by which rows that wait in imports refer to a person. Each is made from an address, an
-/// external id or a sign-in, and is the first 8 bytes of a hash.
+/// Keys for persons. A row of an import that is not processed yet refers to a person by such keys.
+/// Each key is made from an address, an external id or a sign-in, and is the first 8 bytes of a
+/// hash.
 enum StagedPerson {
     static func key(email key: String) -> Int64 { hash("email", key) }
 
@@ -317,10 +318,10 @@ enum StagedPerson {
     }
 
     /// An SQL condition for the import rows `t` that have one of these keys or the bitwise
-    /// complement of one; a row whose address is not verified is stored under the complements. The
-    /// condition finds the rows by an index and then reads them by their physical place. The
-    /// planner would not choose this plan: its statistics do not cover a new import yet, so it
-    /// would scan a whole import once for each row of that import.
+    /// complement of one. A row whose address is not verified is stored under the complements of
+    /// its keys. The condition finds the rows by an index and then reads them by their physical
+    /// place. The planner would not choose this plan: its statistics do not cover a new import yet,
+    /// so it would scan a whole import once for each row of that import.
     static func rows(_ keys: [Int64], in tenant: UUID) -> SQL {
         """
         t.ctid = ANY (ARRAY(SELECT f.place FROM imports m

@@ -18,7 +18,7 @@ package struct UserSessionRow: ListedRow {
     package var userAgent: String?
     package var deviceType: String?
     package var deviceOS: String?
-    /// `password` or `oauth`.
+    /// How the user signed in: `password` or `oauth`.
     package var method: String
     /// The time until which a PIN elevates the session.
     package var elevatedUntil: Timestamp?
@@ -109,7 +109,7 @@ extension Change {
 /// When a provider's token was issued, for comparison with the time when all of the user's sessions
 /// were ended.
 package enum TokenTime: Sendable, Equatable {
-    /// Whole seconds since 1970.
+    /// The time that the token itself gives, in whole seconds since 1970.
     case at(Int64)
     /// The token does not say when it was issued, so it may be too old.
     case unknown

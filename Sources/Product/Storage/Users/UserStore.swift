@@ -87,15 +87,16 @@ extension Change {
     }
 
     /// Suspends the user and revokes the invites to the address. `reason` goes to the audit trail.
-    /// A user who is suspended already is suspended again, which is audited, unless the call is a
-    /// retry.
+    /// If the user is suspended already, the new suspension is audited. A retry of the same
+    /// suspension changes nothing.
     package func suspendUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .suspended {
             return try await actAgain(on: row, .userSuspended, reason: reason, orFirst: true)
         }
         try require(row, row.status != .deleted)
         try await revokeInvites(to: row)
-        // A link that was handed over before must not work after the suspension ends.
+        // Ends the links that were made for the user, so that none of them works after the
+        // suspension ends.
         try await endLinks(of: row)
         return try await setStatus(
             row, .suspended, before: row.status, action: .userSuspended, reason: reason)
