@@ -1,4 +1,4 @@
-// The router, and the frame around every page. A language without a catalogue falls back to English.
+// The router, and the frame around every page. If there are no texts in the chosen language, the console is in English.
 import {
 	append, button, h, icon, isMac, language, leaveFor, pageHead, preferences, query, queryString, redraw,
 	replaceContent, setCatalogue, setPreference, showState, slugOf, t, translate, userText, view
@@ -19,8 +19,8 @@ const palette = options => load().then(one => one.open(options))
 const press = key => load().then(one => one.press(key))
 
 /**
- * Returns the key that was pressed. A letter of another script is replaced by the letter at the same position of a
- * Latin layout.
+ * Returns the key that was pressed. If the key has a letter of another script, returns the Latin letter at the same
+ * position of the keyboard.
  * @type {(event: KeyboardEvent) => string}
  */
 function letterOf({ key, code, shiftKey }) {
@@ -43,7 +43,7 @@ addEventListener("keydown", event => {
 	const at = /** @type {Element} */ (event.target)
 	const typing = at.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
 	if (typing || held || event.altKey || preferences().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
-	// Without this, a key that opens a form would also be typed into the form.
+	// Keep the browser from typing the key: if the key opens a form, it would also be typed into the form.
 	event.preventDefault()
 	const box = key === "/" && document.querySelector("[data-search]")
 	if (box) box.focus()
@@ -100,8 +100,8 @@ async function drawWaiting() {
 addEventListener("waiting-changed", drawWaiting)
 
 let drawn = 0
-// Draws the button that names the page's tenant. It opens the palette, in which the operator chooses another tenant;
-// the same page of that tenant then opens.
+// Draws the button with the name of the page's tenant. A press on it opens the palette. If the operator chooses another
+// tenant there, the same page of the chosen tenant opens.
 /** @type {(node: HTMLButtonElement, slug: string | null | undefined) => Promise<void>} */
 async function drawSwitch(node, slug) {
 	const mine = ++drawn
@@ -110,8 +110,8 @@ async function drawSwitch(node, slug) {
 	const tab = location.pathname.split("/")[4] ?? "users"
 	const one = await tenantOf(slug).catch(() => null)
 	if (mine !== drawn) return
-	// Store the tenant only after the server has confirmed that it exists: on every page, the palette and the keyboard
-	// shortcuts lead to pages of the stored tenant.
+	// Store the tenant only after the server has confirmed that it exists. Otherwise the palette and the keyboard
+	// shortcuts, which lead to pages of the stored tenant, could lead to pages that do not exist.
 	if (one && slugOf(location.pathname) === slug) setPreference("tenant", one.slug)
 	replaceContent(node, icon("building"), userText(one?.name ?? slug), !ownTenant() && icon("down"))
 	node.disabled = Boolean(ownTenant())
@@ -218,8 +218,8 @@ const TOO_WIDE = "html, body, main, main > *, toast-stack"
 /** How many of the last focused elements are remembered. */
 const PLACES = 8
 /**
- * The time in milliseconds for which a disabled element that had the focus is assumed to wait for the answer to its
- * request. After this time, the focus is moved to another element.
+ * If the focused element is disabled, it is assumed to wait for the answer to its request. If it is still disabled
+ * after this time, in milliseconds, the focus is moved to another element.
  */
 const A_WHILE = 2000
 
@@ -273,7 +273,8 @@ function give(node, preventScroll = true) {
 const isThere = node => Boolean(node?.isConnected)
 
 /**
- * The element that replaced a removed element when that part of the page was redrawn. It has the same tag and name.
+ * When a part of the page is redrawn, its elements are replaced. Returns the element inside `around` that replaced a
+ * removed one: it has the same tag and name.
  * @type {(place: LastPlace, around: HTMLElement) => HTMLElement | null | undefined}
  */
 const twinOf = ({ held, name, tag }, around) =>
@@ -300,8 +301,8 @@ const giveFirst = around =>
 	[...around.querySelectorAll(TAKES)].some(one => give(one, false)) || give(around, false)
 
 /**
- * Focuses something inside `around`: an element that had the focus before, or else an element near one of those, or
- * else the first element that can take the focus. Returns whether anything could be focused.
+ * Focuses something inside `around`: an element that had the focus before, or else an element near a place that had it,
+ * or else the first element that can take the focus. Returns whether anything could be focused.
  */
 const giveWithin = around =>
 	places.some(place => (around.contains(place.held.deref() ?? null) && give(place.held.deref()))
@@ -334,8 +335,8 @@ function check() {
 
 let isAsked = false
 /**
- * Checks the focus a little later: the browser takes the focus away only after the frame in which the element was
- * removed.
+ * Checks the focus after the browser has drawn the page again: only then does it take the focus away from an element
+ * that was removed.
  */
 function ask() {
 	if (isAsked) return
@@ -344,8 +345,8 @@ function ask() {
 }
 
 addEventListener("focusin", ({ target }) => remember(/** @type {HTMLElement} */ (target)))
-// A press outside of every element that can take the focus gives the focus up, so nothing is restored after it. A
-// pressed button is remembered here, because some browsers do not focus it.
+// If the press is at a place where nothing can take the focus, the person has given the focus up, and it is not
+// restored. A pressed button is remembered here, because some browsers do not focus it.
 addEventListener("pointerdown", ({ target }) => {
 	const one = /** @type {Element} */ (target).closest(`${TAKES}, label, dialog`)
 	if (!one) places = []
@@ -444,8 +445,8 @@ function match(path) {
 	return null
 }
 
-// Whether to leave the focus at the start of the document, before the skip link. True for the first page after a load,
-// unless a choice in the operator's menu caused the load (see `choose` in lib/palette.js).
+// Whether to leave the focus at the start of the document, before the skip link. True for the first page after a load.
+// If a choice in the operator's menu caused the load, it is false: see `choose` in lib/palette.js.
 let first = !sessionStorage.getItem("chosen")
 sessionStorage.removeItem("chosen")
 
@@ -501,7 +502,7 @@ async function drawPage() {
 		showState(body, "error", isThere
 			? { title: "There is a new version of this page", again: () => location.reload() }
 			: { error: isUnloaded ? notLoaded(error) : error, again: isUnloaded ? loadAnew : drawPage, link })
-		// A browser never requests a module again after it failed to load, so reload the whole page when the server
+		// If a module failed to load, a browser never requests it again. So reload the whole page as soon as the server
 		// answers.
 		if (isUnloaded && !isThere) comeBack(stop.signal)
 	} finally {

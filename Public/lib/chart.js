@@ -91,8 +91,8 @@ export function narrowing(change, label) {
 	}
 
 	/**
-	 * Marks the bars from one index to the other as selected; -1 and -1 select none. Returns the index of the first
-	 * selected bar and the index after the last.
+	 * Marks the bars between two indexes as selected, including the bars at these indexes; -1 and -1 select none.
+	 * Returns the index of the first selected bar and the index after the last.
 	 */
 	function mark(...both) {
 		[anchor, head] = both
@@ -131,7 +131,7 @@ export function narrowing(change, label) {
 		all = [...points, { at: until }]
 		style = ofTimes
 		replaceContent(field, figure.firstChild)
-		// The role of a slider is set only now: without bars there is nothing to slide along.
+		// Make the field a slider only now that it has bars: without bars there is nothing to slide along.
 		Object.assign(field, {
 			tabIndex: 0, role: "slider", ariaLabel: label, ariaValueMin: 0, ariaValueMax: points.length,
 		})
@@ -141,7 +141,8 @@ export function narrowing(change, label) {
 	return { node, draw }
 }
 
-// The period of a page: it is chosen once for everything on the page, and the address has it as `since` and `until`.
+// The period of a page. It is chosen once for everything on the page, and the page's address contains it as `since` and
+// `until`.
 
 /** The start, in the reader's zone, of the day that is `days` after the day of `time`. */
 const midnight = (time, days = 0) => {
@@ -163,9 +164,10 @@ const presets = () => {
 	]
 }
 /**
- * A control in which a period is chosen, by name or by its first and last day in the reader's zone. It then calls
- * `change` with the new `since` or `until` or both. `any` is the text of the choice without limits; if it is empty,
- * there is no such choice. `read(query)` shows the period of an address in the control.
+ * A control in which a period is chosen, by name or by its first and last day in the reader's zone. After a choice, it
+ * calls `change` with the new `since` or `until` or both. `any` is the text of the choice without limits; if it is
+ * empty, there is no such choice. `read(query)` makes the control show the period in `query`, which are the parameters
+ * of an address.
  * @param {(period: Partial<Period>) => unknown} change
  * @param {string} any
  * @returns {{ node: HTMLElement, read: (query: Partial<Period>) => void }}

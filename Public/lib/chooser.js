@@ -10,8 +10,8 @@ const MOST = 10_000
 const WIDE = 100
 
 /**
- * An act on selected rows, in one of three ways: `verb` with `more` is one request for all rows; `run` is called for
- * each row; `all` is called once with all rows.
+ * An act on selected rows. It has one of three members: with `verb`, one request with the members `more` is sent for
+ * all rows; `run` is called for each row; `all` is called once with all rows.
  * @template Item
  * @typedef {object} BulkAct
  * @property {string} text
@@ -74,12 +74,12 @@ async function takeAll(node, spec) {
 	}
 }
 
-/** For each toolbar, the promise of the work that was begun there last. */
+/** The promise of the last work that was begun in each toolbar. */
 const begun = new WeakMap()
 
 /**
- * Does `work` and marks the toolbar as busy, so that no other act can be begun in it. An undo that is asked for
- * meanwhile starts only when `work` has ended.
+ * Runs `work`. Until it has ended, the toolbar is marked as busy, so the operator cannot begin another act in the
+ * toolbar, and an undo waits.
  */
 async function atWork(node, work) {
 	const mine = (begun.get(node) ?? Promise.resolve()).then(work, work)

@@ -24,8 +24,8 @@ export const t = (parts, ...values) => {
 	))
 }
 /**
- * Translates an English text of the server: by the text itself, or else by its `code`, or else not at all. `kind` is
- * "code" or "field".
+ * Translates an English text from the server. The catalogue is searched for the text itself, and then for `kind`
+ * ("code" or "field") with the `code`. If it has neither, the text stays English.
  * @type {(text: string, kind: "code" | "field", code?: string) => string}
  */
 export const translateAnswer = (text, kind, code) => catalogue[text] ?? catalogue[`${kind} ${code}`] ?? text
@@ -81,7 +81,7 @@ export const actionWords = action =>
  */
 export const choices = codes => codes.split(" ").map(code => ({ value: code, text: words(code) }))
 
-// Every element is made by these functions. Every string becomes a text node, so no value can turn into markup.
+// The functions that make all elements. They turn every string into a text node, so no value can become markup.
 
 const SVG = "http://www.w3.org/2000/svg"
 const SPOKEN = ["aria-label", "title", "placeholder"]
@@ -126,8 +126,8 @@ const BEFORE_JOINER = new RegExp(`(${JOINING}|\\p{Extended_Pictographic}[\\ufe0f
 const AFTER_JOINER = new RegExp(`^(${JOINING}|\\p{Extended_Pictographic}|[♀♂⚕])`, "u")
 
 /**
- * Replaces control characters, and those that change the writing direction, by visible escapes. A joiner stays
- * between two letters of a script that is spelled with it, and between two emoji.
+ * Replaces control characters, and characters that change the writing direction, by visible escapes. A joiner is not
+ * replaced between two letters of a script that is spelled with joiners, or between two emoji.
  * @type {(text: unknown) => string}
  */
 const visible = text => String(text).replace(UNSEEN, (char, at, whole) => {
@@ -190,8 +190,8 @@ export const button = (text, run, { look = "", icon: symbol, name, ...props } = 
 	)
 
 /**
- * A button for each of the acts {text, run}; missing acts are skipped. Even a dangerous act is not red here, only in
- * the dialog that it opens.
+ * A button for each of the acts {text, run}; missing acts are skipped. The button of a dangerous act is not red; only
+ * the button in the dialog that it opens is red.
  * @type {(acts: Acts, look?: string, name?: Child) => HTMLButtonElement[]}
  */
 export const buttons = (acts, look = "", name) =>
@@ -376,8 +376,8 @@ export const formatExact = iso => new Translated(exactly.format(new Date(iso)))
 export const restorableUntil = one => formatDay(Date.parse(one.updated_at) + 30 * 86400000, { dateStyle: "long" })
 
 /**
- * A time relative to now, with the exact time as a tooltip; or the exact time, if the reader prefers that. Without a
- * time, it shows `otherwise`. A relative time is updated while the page is open.
+ * Shows a time: relative to now, with the exact time as a tooltip, or as the exact time, if the reader prefers that. If
+ * there is no time, shows the text `otherwise`. A relative time is updated while the page is open.
  * @type {(iso: string | null | undefined, otherwise?: string) => HTMLElement}
  */
 export const timeNode = (iso, otherwise = "never") => {
@@ -475,7 +475,7 @@ export function leaveFor(url) {
 export const redraw = () => view.draw()
 
 /**
- * The tenant's slug in the path of one of its pages.
+ * The slug in the path of a tenant's page; undefined for any other path.
  * @type {(path: string) => string | undefined}
  */
 export const slugOf = path => path.match(/^\/console\/t\/([^/]+)/)?.[1]

@@ -34,7 +34,7 @@ export function toast(text, { action, run, stay = Boolean(action) } = {}) {
 
 /** @type {(() => unknown) | null} */
 let lastUndo = null
-/** Undoes the last change. The `Z` key calls it, and so does the button in the change's message. */
+/** Undoes the last change. It is called by the `Z` key, and by the button in the message about the change. */
 export function undo() {
 	const run = lastUndo
 	lastUndo = null

@@ -3,7 +3,8 @@ import { goTo, h, icon, replaceContent, t, userText } from "./core.js"
 import { form } from "./form.js"
 
 /**
- * The content of the owner's side of a page: the tenant's logo and name, or else Gatehouse's own.
+ * The side of a sign-in or invite page that shows to whom the page belongs: the logo and name of the tenant or, without
+ * a tenant, of Gatehouse.
  * @type {(face: API.Appearance | undefined) => Child}
  */
 export const wall = face => (face
@@ -12,8 +13,8 @@ export const wall = face => (face
 	: [h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."), icon("mark")])
 
 /**
- * Draws a page outside the console: on one side the owner's logo and name (`wall`), on the other the task.
- * `page.face` is the appearance of the tenant to which the page belongs.
+ * Draws a page outside the console: one side shows the logo and name of its owner (`wall`), and the other side shows
+ * the task. `page.face` is the appearance of the tenant to which the page belongs.
  * @type {(page: Page, title: Child, lead: Child, ...kids: Child[]) => void}
  */
 export function door(page, title, lead, ...kids) {
@@ -62,7 +63,7 @@ export const codeField = (name, label) => ({
  */
 export const wayOn = to => to && h("p", h("a.btn.primary", { href: to }, "Go to the app"))
 
-/** Undoes what mail programs and people do to a link that they pass on: percent-encoding and line breaks. */
+/** Removes from a link what mail programs and people add when they pass it on: percent-encoding and line breaks. */
 function plainOf(text) {
 	let plain = text
 	for (let round = 0; round < 3; round++) {
@@ -88,8 +89,8 @@ export function codeIn(text) {
 }
 
 /**
- * A form in which a link or a code can be pasted. It calls `go(code)`, or opens the link's page if that is another
- * page.
+ * A form in which a link or a code can be pasted. If the link belongs to another page, that page is opened. Otherwise
+ * `go(code)` is called.
  * @type {(go: (code: string) => unknown) => HTMLFormElement}
  */
 const pasteForm = go => form([

@@ -484,9 +484,9 @@ export const askToLeave = leave => confirm({
  */
 
 /**
- * Opens the dialog. If the server refuses the act until it is confirmed, the dialog shows why, and the next press sends
- * the confirmation text from the refusal. If the operator had to type a word, that text is sent at once, without
- * another press.
+ * Opens a dialog that asks before an act. If the server answers that the act must be confirmed, the dialog shows why,
+ * and the next press sends the confirmation text from the server's answer. If the operator had to type a word, they
+ * have confirmed already, so the confirmation text is sent without another press.
  * @type {(spec: ConfirmSpec) => HTMLDialogElement}
  */
 export function confirm({

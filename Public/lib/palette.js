@@ -226,7 +226,8 @@ export function open({ tab, text = "" } = {}) {
 	/** @type {AbortController} */
 	let running
 	let at, timer
-	// Whether Enter was pressed before the answer came: then the first result is opened.
+	// Whether Enter was pressed before the search was answered. If so, the first result is opened as soon as it
+	// arrives.
 	let wantsFirst = false
 	look()
 
@@ -247,8 +248,8 @@ export function open({ tab, text = "" } = {}) {
 		}
 		const tenant = tenantHere()
 		const pages = places().map(one => ({ ...one, kind: "Page" }))
-		// An act is offered only if the search names the act itself, and not just the object: otherwise a hasty Enter
-		// could start an act.
+		// Offer an act only for a search that names the act itself. If the name of its object were enough, a hasty
+		// Enter could start the act.
 		const more = text ? [...acts(text), ...OWN] : []
 		/** @type {Entry[]} */
 		const all = tab ? [] : [...recent(), ...pages, ...actions(tenant), ...more]
@@ -273,7 +274,8 @@ export function open({ tab, text = "" } = {}) {
 		// A search that fails, such as one in a deleted tenant, counts as empty; the other results are still shown.
 		const none = () => ({ items: [] })
 		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search")
-		// The current tenant is searched separately: its hits come first, and it may no longer exist.
+		// Search the current tenant by a request of its own: its results come first, and only this request fails if the
+		// tenant no longer exists.
 		const asked = tenant && !tab ? get("/search", { tenant }).catch(none) : none()
 		const [here, all, pages] = await Promise.all([asked, asking.catch(none), tab ? [] : pagesOf(q, signal)])
 		if (signal.aborted) return
@@ -311,7 +313,7 @@ export function open({ tab, text = "" } = {}) {
 
 	function key(event) {
 		const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key]
-		// Close at the first Escape. In a search field, it would otherwise only clear the text.
+		// Close the palette at the first Escape. Otherwise the browser would only clear the text of the search field.
 		if (event.key === "Escape") box.close()
 		if (step == null) return
 		event.preventDefault()

@@ -37,9 +37,10 @@ const ofDomain = (word, options) => async ({ email }, place) => {
 }
 
 /**
- * For each change: its text, the right that the operator needs for it, and `act(one, place, tenant)`. That function
- * gets the tenant's path as `place`, and returns the name of the changed object and the request, whose path is below
- * `place`. A change without `act` is made by hand, on the tenant's page `page` or on the page of providers.
+ * For each change that may admit a refused person: its text, the right that the operator needs for it, and a function
+ * `act(one, place, tenant)`. The function gets the tenant's path as `place`, and returns the name of the changed object
+ * and the request, whose path is below `place`. A change without `act` is made by hand, on the tenant's page `page` or
+ * on the page of providers.
  */
 const CHANGES = {
 	invite: {
@@ -301,7 +302,7 @@ function explained(one) {
 	return caseOf(one) ?? { why: translate(why), next: translate(next) }
 }
 
-// The rules of the engine, by the number that a trace gives them.
+// The rules by which a sign-in is decided, as questions. A rule's index is its number in a trace.
 const RULES = [
 	"", "Is the identity known?", "Is there an address?", "Is there a token of an invite or a join link?",
 	"Which tenants may it be?",
@@ -311,7 +312,7 @@ const GOOD = ["linked", "created", "existing", "reserved", "vouched for", "as if
 const OPEN = ["deferred"]
 
 /**
- * What vouches for an address, by the code that rule 5 writes.
+ * How far an email address is proved, in words, for each code that rule 5 writes into a trace.
  * @type {Record<string, string>}
  */
 const VOUCHING = {
@@ -339,7 +340,8 @@ const withNames = (text, names) => text.split(UUID).map(part =>
 	(names.has(part) ? h("a", { href: names.get(part).href }, userText(names.get(part).name)) : part && userText(part)))
 
 /**
- * The results that rule 4 gives for objects that exist but did not help, each with a description.
+ * The results of rule 4 for objects that exist but could not admit the person, such as an expired invite. Each has a
+ * description.
  * @type {Record<string, string>}
  */
 const UNHELPFUL = {

@@ -32,7 +32,7 @@ export function openMenu(more, acts, name) {
 	menu.showPopover()
 	again()
 	items[0].focus()
-	// The window's width changes, for example when a phone is turned: place the menu again.
+	// If the window changes its size, for example because a phone is turned, place the menu again.
 	addEventListener("resize", again)
 	addEventListener("scroll", close, { once: true, capture: true })
 

@@ -87,7 +87,8 @@ export async function saveList(path, noun) {
 	/** @type {HTMLDialogElement | undefined} */
 	let node
 	let slow
-	// A short download needs no dialog, and no dialog may cover the question for a proof of presence.
+	// Show the dialog only if the download takes a while, and not while the operator is asked for a proof of presence:
+	// the dialog would cover the question.
 	const openLater = () => (slow = setTimeout(() => {
 		if (isProving()) return openLater()
 		const shown = dialog(t`Export ${noun.many}`, said, h("div.acts", button("Cancel", () => shown.close())))

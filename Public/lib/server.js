@@ -35,8 +35,8 @@ export const etagOf = object => etags.get(object)
 // has the same key, so the server does it only once.
 /** @type {Map<string, { key: string, until: number, isLost?: boolean }>} */
 const pending = new Map()
-// The time in milliseconds for which a key is used again. After that time, the same request is a new act, since the
-// object may have changed.
+// If a request is repeated within this time, in milliseconds, it gets the idempotency key of the first request. After
+// this time, it counts as a new act, since the object may have changed.
 const KEY_LASTS = 15 * 60_000
 
 function keyOf(act) {
@@ -91,8 +91,8 @@ const isAnswer = (status, { code }) => status < 500 && ![401, 408, 429].includes
 // searches and tests.
 const CHANGES_NOTHING = /^\/(session|me)(\/|$)|[?&]dry_run=true|\/(evaluate|search|identify|test)$/
 /**
- * Called when something has changed. Forgets the keys of acts whose answer was lost, since the same request is a new
- * act from now on.
+ * Called after a change. Forgets the idempotency keys of acts whose answers were lost: after the change, the same
+ * request counts as a new act.
  */
 function forgetLost() {
 	for (const [act, one] of pending) if (one.isLost) pending.delete(act)
@@ -104,10 +104,10 @@ function forgetLost() {
  */
 const whole = async answer => new Response(answer.status === 204 ? null : await answer.arrayBuffer(), answer)
 
-// A POST has an idempotency key if its path matches this, unless it uploads a file.
+// Matches the paths whose POST requests get an idempotency key. As an exception, uploads of files get none.
 const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|\?|$)/
-// A request is repeated every half second while an earlier request for the same act is under way, at most this many
-// times.
+// How often a request is repeated at most. It is repeated every half second while an earlier request for the same act
+// is under way.
 const MOST_TRIES = 20
 /**
  * Returns the server's answer if its status is 2xx, and throws any other answer as a `Problem`.
@@ -126,7 +126,7 @@ export async function sendRequest(
 	const act = `${method} ${path} ${text}`
 	if (method === "POST" && !file && KEYED.test(path)) key ??= keyOf(act)
 	if (key) headers["idempotency-key"] = key
-	// What `pending` has for this act, unless another key has replaced this key meanwhile.
+	// Returns the entry of this act in `pending`; null if the act has another key there by now.
 	const held = () => (pending.get(act)?.key === key ? pending.get(act) : null)
 	remember(describeRequest(path, { method, body, etag, accept }))
 	let answer
@@ -210,7 +210,7 @@ let operator = null
 /** @type {() => API.Operator} */
 export const currentOperator = () => /** @type {API.Operator} */ (operator)
 /**
- * The tenant that this operator is confined to, or null for the whole platform.
+ * The id of the tenant to which the signed-in operator is confined; null for an operator of the whole platform.
  * @type {() => string | null}
  */
 export const ownTenant = () => operator?.scope?.tenant_id ?? null
@@ -425,7 +425,8 @@ export function places() {
 }
 
 /**
- * For each page of a tenant that has pages below it: a pattern for the ids in the addresses of these lower pages.
+ * The pages of a tenant that have pages below them, such as one user's page below the list of users. The value is a
+ * pattern for the ids in the addresses of the lower pages.
  * @type {Record<string, RegExp>}
  */
 const HAS_MORE = { users: /./, invites: /^join-links$/, keys: /./, jobs: /./ }

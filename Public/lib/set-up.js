@@ -6,8 +6,9 @@ import { form } from "./form.js"
 import { makePasskey, passkeyRefusal, passkeysFault } from "./passkeys.js"
 
 /**
- * A form for a password and a button for a passkey; calls `done()` when either is set up. Neither request asks for a
- * proof of presence: the form may be shown in the dialog that asks for the proof, and would wait for the proof forever.
+ * A form for a password and a button for a passkey; calls `done()` when either is set up. Its requests never open the
+ * dialog that asks for a proof of presence: the form may itself be in that dialog, and would then wait for the proof
+ * forever.
  * @type {(done: () => unknown) => HTMLElement}
  */
 export function setUpWays(done) {
@@ -17,7 +18,7 @@ export function setUpWays(done) {
 		replaceContent(trouble)
 		try {
 			const passkey = await makePasskey({ proved: true })
-			// The operator can rename the passkey on the page of the account.
+			// Name the passkey after the system of the device. The operator can rename it later, on the page of the account.
 			const name = navigator.userAgentData?.platform || navigator.platform || "Passkey"
 			await api("/me/passkeys", { body: { name, passkey }, proved: true })
 			done()

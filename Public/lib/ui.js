@@ -65,7 +65,7 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 		call && h("details", { ontoggle: showCurl }, h("summary", "Call the API with it"), curl),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")
-	// Prevent the key itself: a second Escape closes a dialog even if its `cancel` event was prevented.
+	// Ignore the Escape key itself: a second Escape would close the dialog even if its `cancel` event was prevented.
 	node.addEventListener("keydown", event => event.key === "Escape" && event.preventDefault())
 	node.addEventListener("cancel", event => event.preventDefault())
 	addEventListener("beforeunload", leave)
@@ -262,7 +262,8 @@ const orderOf = columns => columns.map((one, at) => ({ ...one, at })).slice(1).t
 function columnFit(place, columns, isChosen, signal) {
 	let width = 0
 	const fit = () => {
-		// If the rows are ready before their page is shown, measure them after it is shown and before it is painted.
+		// If the table is not in the document yet, measure it in the next animation frame: it is in the document then,
+		// but not painted yet.
 		if (!place.isConnected) return void requestAnimationFrame(() => place.isConnected && fit())
 		const rows = [...place.querySelectorAll("table.stack tr")]
 		const fits = () => place.scrollWidth <= place.clientWidth
@@ -422,8 +423,9 @@ function columnChoice(all, name, change) {
 }
 
 /**
- * Opens the panel of a row: by Space on its link, or by a click beside its content. Arrow keys then go to other rows,
- * and Escape closes it. `find(id)` returns the row's item, `named(item)` its title.
+ * Opens the panel of a row when Space is pressed on the row's link, or when the row is clicked beside its content.
+ * Arrow keys then go to other rows, and Escape closes the panel. `find(id)` returns the row's item, `named(item)` its
+ * title.
  */
 const lookOf = (find, named, signal) => async event => {
 	const { key, type, target } = event
@@ -670,8 +672,8 @@ export async function list(page, spec) {
 	page.onUpdate(load)
 	await waitBriefly(load())
 	if (query().new) {
-		// `?new=1` comes from the palette, or from a session that ended: the dialog opens once, and a reload does not
-		// open it again.
+		// The palette, or a sign-in after a session that ended, opens the list with `?new=1`: press the button for a
+		// new object. First remove `new` from the address, so that a reload does not press the button again.
 		setQuery({ ...query(), new: "" }, { replace: true })
 		setTimeout(() => {
 			const one = (page.acts ?? page.body).querySelector("[data-new]")

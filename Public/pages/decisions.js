@@ -166,8 +166,8 @@ async function decision(page) {
 }
 
 /**
- * Shows what would let this person in now. This is requested only after the decision is shown, since it costs the
- * server more work.
+ * Shows the changes that would now let in the person whom this decision refused. They are requested only after the
+ * decision is shown, since finding them is more work for the server.
  */
 async function drawWays(page, one, node) {
 	const { would_admit } = await page.get(`/provisioning/decisions/${one.id}?would_admit=true`).catch(() => ({}))

@@ -9,7 +9,8 @@ import {
 const PATH = "/operator-sign-in"
 
 /**
- * Opens a form for the provider, the domains, and whether passwords stop working.
+ * Opens the form for the operators' sign-in at a provider: which provider, which email domains, and whether passwords
+ * stop working.
  * @type {() => Promise<unknown>}
  */
 async function askProvider() {

@@ -12,15 +12,15 @@ import { form } from "../lib/form.js"
 
 // Sign-in by a passkey: with a button, or from the browser's own list below the address field.
 
-/** Milliseconds after which the page asks for a new challenge; the server accepts one for 5 minutes. */
+/** Milliseconds after which the page asks for a new challenge; the server accepts a challenge for 5 minutes. */
 const FRESH = 270000
 
 // The request to the browser for its list of passkeys; null if there is none. The browser allows one request at a time,
 // so a press on any passkey button, even on that of a later step, ends this request.
 let waiting = null
 /**
- * The part of the page for the sign-in by a passkey, after which it calls `done()`. `ways` are the ways to sign in that
- * the server accepts; if they are given, the field for the email address also lists passkeys.
+ * The part of the page where a person can sign in by a passkey. After the sign-in, it calls `done()`. `ways` are the
+ * ways to sign in that the server accepts; if they are given, the field for the email address also lists passkeys.
  * @type {(page: Page, done: () => unknown, ways: Promise<API.SignInWays | null> | null) => HTMLElement}
  */
 function passkeySignIn(page, done, ways) {
@@ -115,14 +115,15 @@ const faultOf = code => FAULTS[code] ?? "The sign-in at the provider failed. Sta
 
 /**
  * Called when the link to the provider is pressed. Replaces this page's address by the address of the page that was
- * asked for, so that going back leads there. That page sends a person who is not signed in to the sign-in again.
+ * asked for, so that going back leads there. If nobody is signed in then, that page leads to the sign-in again.
  */
 function leave({ ctrlKey, metaKey, shiftKey }) {
 	const { next = "" } = query()
 	sessionStorage.setItem(PLACE, next)
 	if (ctrlKey || metaKey || shiftKey) return
 	replaceAddress(/^\/console\//.test(next) ? next : "/console/")
-	// If the browser shows this page again from its cache, it does so at the other page's address: load that page.
+	// The address is now that of the page that was asked for. If the person goes back, the browser may show the sign-in
+	// from its cache under this address, so load the page that was asked for.
 	addEventListener("pageshow", event => event.persisted && location.reload())
 }
 
@@ -147,7 +148,8 @@ const KNOWN_EMAIL = { name: "email", label: "Email", required: true, type: "emai
 const NO_OWNER = "This server is not set up yet: it has no owner who could sign in. Open the link in the server's log, "
 	+ "or the one that “gatehouse setup” prints beside the running server."
 const link = (href, text) => h("p.small", h("a", { href }, text))
-// Adds the tenant to the path of the next page. An operator whose address is not confirmed needs it on each page.
+// Adds the tenant to the path of the next page. An operator whose address is not confirmed needs the tenant on each
+// page.
 const withTenant = (path, tenant = query().tenant) => path + queryString({ tenant })
 const toSignIn = text => link(withTenant("/console/sign-in"), text)
 /** @type {(hint: string) => Field} */
@@ -187,8 +189,8 @@ function signIn(page, token, { arrived, fault }) {
 	], { submit: "Sign in", send, refused: showMore })
 	const tenant = /** @type {HTMLInputElement} */ (built.querySelector("[name=tenant]"))
 	const forgot = h("a", { href: withTenant("/reset") }, "Forgot your password?")
-	// If several tenants claim an address, it identifies an operator only together with the tenant. Most operators do
-	// not need this field.
+	// Hide the field for the tenant until a sign-in fails, since most operators do not need it. They need it only if
+	// several tenants claim their address.
 	const field = /** @type {HTMLElement} */ (tenant.closest(".field"))
 	field.hidden = !tenant.value
 	tenant.addEventListener("input", () => {

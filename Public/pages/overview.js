@@ -70,7 +70,7 @@ function line({ kind, tenant, count, since, more_tenants: isMore }) {
 }
 
 /**
- * Shows the first steps to take, with those that are done ticked. Once all are done, there is no card.
+ * Shows a card with the first steps to take; the steps that are done are ticked. If all are done, the card is hidden.
  * @type {(node: HTMLElement, done: API.FirstSteps) => void}
  */
 function drawSteps(node, done) {
@@ -119,12 +119,13 @@ export default async page => {
 	const change = values => setQuery({ ...query(), ...values })
 	const choice = period(change)
 	const signUps = narrowing(change, t`Sign-ups by time`)
-	// The control is filled at once, with the period that the server will choose. If its options came later, it would
-	// grow and push the date fields aside.
+	// Show the period in its control at once; the server will choose the same period. If the control were filled later,
+	// it would grow and push the date fields aside.
 	const week = new Date()
 	week.setHours(-6 * 24, 0, 0, 0)
 	choice.read(query().since ? query() : { since: week.toISOString() })
-	// Everything below is hidden until the list of what needs attention has its size, so that nothing moves.
+	// Hide everything below the list of what needs attention until that list is loaded. Otherwise the list would push
+	// it down.
 	const below = h("div.stack-gap.hold", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))
 	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
 		h("div.stack-gap", waiting, below)])
@@ -137,7 +138,7 @@ export default async page => {
 		return Promise.all(
 			[
 				numbers(signal, cards, chart, signUps).then(data => {
-					// Another period was chosen meanwhile.
+					// Ignore this answer if another period was chosen meanwhile, or the page was left.
 					if (signal.aborted) return
 					below.classList.remove("hold")
 					choice.read(query().since ? query() : { since: data?.since })
@@ -254,7 +255,8 @@ function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: ti
 		: t`${ins} admitted, ${outs} refused; at most ${most} a day. Days begin at midnight in the zone ${timeZone}.`)
 	const counted = points.map(one => ({ at: one.at, count: one.admitted + one.refused }))
 	draw(counted, until, bars("Sign-ups", points, series, style, sentence), style)
-	// Do not insert the bars again: a person who selects by the keyboard would lose the focus.
+	// If the bars are on the page already, do not insert them again: a person who selects bars by the keyboard would
+	// lose the focus.
 	if (node.parentNode !== card) replaceContent(card, h("h2", "Sign-ups"), node)
 }
 

@@ -18,7 +18,7 @@ export default page => {
 	const search = async body => {
 		wanted = body
 		const found = await api("/people/search", { body, signal: page.signal })
-		// Another search was begun meanwhile.
+		// Ignore this answer if another search was begun meanwhile.
 		if (wanted !== body) return
 		asked = body
 		draw(found)

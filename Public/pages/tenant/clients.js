@@ -31,8 +31,8 @@ export default page => list(page, /** @type {ListSpec<API.Client>} */ ({
 	]),
 }))
 
-// Turns a client on or off. The request replaces the whole client, and a member that it lacks gets its default value,
-// so all members are sent.
+// Turns a client on or off. The request replaces the whole client: a member that is missing would get its default
+// value. So all members are sent.
 /** @type {(page: TenantPage, one: API.Client, enabled: boolean, reload: () => unknown) => unknown} */
 function turn(page, one, enabled, reload) {
 	const { name, hosts, redirect_uris, settings } = one

@@ -9,7 +9,7 @@ import { ROLE } from "./users.js"
 // Inviting one or many people: the form, a preview of what it would do, and the result for each person.
 
 /**
- * Shows the link of a new invite, unless the invite has none because it is mailed.
+ * Shows the link of a new invite. If the invite was mailed instead, there is no link here, and nothing is shown.
  * @type {(invite: API.InviteWithToken) => unknown}
  */
 export const showLink = invite => invite.accept_url && revealSecret({
@@ -168,7 +168,8 @@ const inviteList = async page => {
 	const path = `${page.path}/invites`
 	const sentAt = one => ago(one.updated_at ?? one.created_at)
 	/**
-	 * Sends an invite again, after a question: the new link ends the one that was sent before.
+	 * Asks whether to send an invite again, and then sends it. The former link stops working, and a new one takes its
+	 * place.
 	 * @param {API.Invite} one
 	 * @param {{ title: Sentence, act: string, body?: object }} how
 	 * @param {() => unknown} reload
@@ -330,7 +331,8 @@ const joinLinks = async page => {
 }
 
 /**
- * Whether nobody can use a join link: a person who joins signs in at a provider, and there is none.
+ * Whether a join link is active but nobody can use it: people join by a sign-in at a provider, and there is no
+ * provider.
  * @type {(one: API.JoinLink) => boolean}
  */
 const isUseless = one => one.status === "active" && one.providers === 0

@@ -10,8 +10,8 @@ import {
 let kept = null
 /**
  * Keeps the last chosen file and its options, {base, file, format, on_conflict, options}, in the memory of this tab
- * only, so that they are still there after a dry run. `jobs` maps the id of each job to the numbers of those rows of
- * the file that the job was given, or to null if it was given all rows.
+ * only, so that they are still there after a dry run. `jobs` has an entry for each job that was sent from this file, by
+ * the job's id: the numbers of the rows that were sent, or null if the whole file was sent.
  * @type {(one: any, job?: API.Job | null, rows?: number[] | null) => void}
  */
 export function keepFile(one, job = null, rows = null) {
@@ -60,8 +60,8 @@ export async function sendFile(path, query, file, options) {
 }
 
 /**
- * A multipart form with the options and the file. The file is not read here. A gzip file may have several members (RFC
- * 1952), so the text before and after a packed file is packed as members of their own.
+ * A multipart form with the options and the file, which is not read here. If the file is packed by gzip, the form's
+ * text before and after it is packed, too: a gzip file may consist of several members (RFC 1952).
  */
 async function formOf(file, type, options) {
 	const mark = crypto.randomUUID()
@@ -148,9 +148,9 @@ const CORRECTED = 1 << 25
 const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
 
 /**
- * Reads the rows of a CSV that have these `numbers`, and the header as row 0. Rows are counted from 1, without the
- * header and without empty rows. Each row is {text, from, to}, with its position in bytes; `names` are the header's
- * cells. `known` are names that may occur in the header.
+ * Reads some rows of a CSV, those with the given `numbers`, and the header as row 0. Rows are counted from 1, without
+ * the header and without empty rows. Each row is {text, from, to}: its text, and where it begins and ends in the file,
+ * in bytes. `names` are the header's cells. `known` are names that may occur in the header.
  */
 async function rowsOfFile(file, numbers, known) {
 	const bytes = new Uint8Array(await file.arrayBuffer())
@@ -272,7 +272,8 @@ const jobActs = (page, one, after) => {
 // Failed rows of a CSV: they are corrected here, replaced in the file that this tab still has, and sent again.
 
 /**
- * Sends the file again, or with `rows` only the rows that have these numbers; then opens the page of the new job.
+ * Sends `file` as another import, and then opens the page of the new job. If `file` has only some rows of the kept
+ * file, `rows` are the numbers of these rows there.
  * @param {TenantPage} page
  * @param {any} kept
  * @param {{ isTry?: boolean, rows?: number[] | null, file?: File }} what

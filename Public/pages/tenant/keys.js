@@ -278,7 +278,7 @@ const edit = async (page, one) => formDialog({
 		...BOUNDS,
 	],
 	path: `${page.path}/api-keys/${one.id}`, after: redraw,
-	// Without a number of calls, the key has no limit of its own.
+	// If the number of calls is empty, `rate_limit` is null: the key then has no limit of its own.
 	body: ({ rate_limit: rate, ...values }) =>
 		(rate ? { ...values, rate_limit: rate.per_minute ? rate : null } : values),
 })
@@ -418,8 +418,9 @@ function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_ori
 	].filter(Boolean)
 }
 
-// The values as the API expects them. The end is counted from the full minute after the form was opened. Thus the end
-// that is shown is also sent, and a request that is repeated after a lost answer is the same as the first request.
+// The values in the form in which the API expects them. The key's end is counted from the full minute after the form
+// was opened, and not from the time of the request. So the end that is sent is the end that was shown, and a request
+// that is repeated after a lost answer is the same as the first request.
 /** @type {(values: any, opened: number) => any} */
 function body({ days, ...values }, opened) {
 	const end = Number(days) && opened + days * 86400000

@@ -15,7 +15,8 @@ const MODES = [
 	{ value: "closed", text: "Closed: nobody new" },
 ]
 /**
- * What each mode requires of a person's sign-in; the tenant's domains and providers have to make it possible.
+ * Whom each mode of the policy admits, and what it requires of their sign-in. The tenant needs domains and providers
+ * that make such sign-ins possible.
  * @type {Record<string, string>}
  */
 const NEEDS = {
@@ -90,7 +91,8 @@ const isEmpty = changes => Object.keys(changes).length === 0
 export default async page => {
 	const path = `${page.path}/policy`
 	const one = await page.get(path)
-	// Shown beside the form on a wide page, and before it on a narrow one.
+	// The card that shows what publishing would change. It is beside the form on a wide page, and before the form on a
+	// narrow page.
 	const effect = h("section.card.near", { hidden: true, "aria-live": "polite" })
 	const needs = liveRegion()
 	const clash = h("div", { role: "alert" })
@@ -167,7 +169,7 @@ async function drawClash(page, node, { seen, values, publish, done }) {
 		try {
 			await done(await run())
 		} catch (error) {
-			// Yet another version was published meanwhile: show the same for the newest version.
+			// If yet another version was published meanwhile, show the same for the newest version.
 			if (error.status === 412) return loadPart(
 				node, () => drawClash(page, node, { seen, values, publish, done }),
 			)

@@ -11,7 +11,8 @@ import {
 const RANK = ["admin", "manager", "member"]
 
 /**
- * Asks which of two users remains. The form proposes the one with more rights, or else the older one.
+ * Asks which of two users remains when they are merged. The form proposes the one with more rights, or else the older
+ * one.
  * @type {(page: TenantPage, some: API.User[], reload: () => unknown) => unknown}
  */
 function askToMerge(page, some, reload) {
@@ -45,7 +46,7 @@ const undo = (path, one, after) => runAct(`${path}/${one.id}/undo`, {}, "They ar
 })
 
 /**
- * What the undoing of a merge has ended, in words; empty if it ended nothing.
+ * What stopped working when a merge was undone, such as keys and sessions, in words; empty if nothing did.
  * @type {(ended: API.EndedAccess) => string}
  */
 const endedWords = ended => [
@@ -250,7 +251,7 @@ const open = (page, after) => formDialog({
 	path: `${page.path}/users`, said: made => t`${made.email} is added`, after,
 })
 
-/** Shows the user's role, and a menu of the others. A choice takes effect at once and can be undone. */
+/** Shows the user's role, and a menu of the other roles. A choice takes effect at once and can be undone. */
 function roleMenu(path, one) {
 	const put = role => api(path, { method: "PATCH", body: { role } })
 	const acts = ROLES.filter(({ value }) => value !== one.role).map(({ value: role, text }) => ({
