@@ -61,7 +61,7 @@ struct Asset: Sendable {
         return SecurityHeaders.added(to: response)
     }
 
-    /// Compresses the file with every coding, so that no request has to wait for this.
+    /// Compresses the file with every coding in advance, so that no request has to wait for it.
     func compress() {
         for coding in ContentCoding.allCases { _ = compressed.bytes(by: coding) }
     }
@@ -266,7 +266,8 @@ enum Brotli {
 enum Gzip {
     enum Level: Int32 {
         case quick = 3
-        /// The smallest result, and the slowest to make: for files that are compressed once.
+        /// The slowest level, with the smallest result. It is for files that are compressed only
+        /// once.
         case best = 9
     }
 

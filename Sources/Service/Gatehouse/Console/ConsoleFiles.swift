@@ -9,7 +9,8 @@ import Runtime
 /// covers all files, so the relative imports of ES modules never mix versions. Pages are
 /// revalidated.
 package struct ConsoleFiles: Sendable {
-    /// The text in pages that is replaced by the path with the hash.
+    /// The text that stands in pages for the path with the hash. It is replaced when the pages are
+    /// read.
     static let placeholder = "/console/assets/-/"
 
     private let assets: [String: Asset]
