@@ -57,7 +57,7 @@ enum CSV {
     /// so that `unguarded` restores every text.
     static func guarded(_ text: String) -> String { walked(text) { $0.append("'") } }
 
-    /// The text as it was before `guarded`.
+    /// The text without the apostrophes that `guarded` added.
     static func unguarded(_ text: String) -> String { walked(text, atGuard: nil) }
 
     /// Copies the text. `atGuard` writes a guard before each character that needs one. If it is
@@ -94,7 +94,7 @@ enum CSV {
     }
 
     /// Whether a spreadsheet may evaluate a cell that begins with this character. A line feed
-    /// counts only at the beginning of the whole text, since most others are line breaks.
+    /// counts only at the beginning of the whole text, since elsewhere it is usually a line break.
     private static func isFormula(_ scalar: Unicode.Scalar, isFirst: Bool) -> Bool {
         switch scalar {
         case "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}", "\t", "\r": true

@@ -11,8 +11,8 @@ package struct Call: Sendable {
     package internal(set) var parameters: RouteParameters
     /// The application, which is the same for all calls.
     package let application: Application
-    /// The position in PostgreSQL's log that a standby must have reached to answer this call; `nil`
-    /// if the primary answers.
+    /// A position in PostgreSQL's log. This call is answered by a standby database that has reached
+    /// the position. `nil` if the primary database answers.
     var readPosition: ReadPosition?
     /// The time when dispatch began. Handlers must not read another clock.
     package let now: Timestamp
@@ -24,13 +24,15 @@ package struct Call: Sendable {
     package internal(set) var query = Input()
     /// What the endpoint's `receive` stored of the body; `nil` if the endpoint has no `receive`.
     var received: ReceivedBody?
-    /// The path, sort order and filters of the list, to which a cursor is bound.
+    /// The path, sort order and filters of the requested list, in one text. A cursor is valid only
+    /// for the list with the same text.
     var listIdentity: String = ""
     /// The export of the list as a file; `nil` if a page was requested. During an export, `page`
     /// and `list` handle the next part of the file.
     var export: ListExport?
 
-    /// Creates a call of an anonymous caller, without tenant and input. The dispatcher sets these.
+    /// Creates a call by an anonymous caller, without tenant and input. The dispatcher later sets
+    /// the caller, the tenant and the input.
     package init(
         request: Request, parameters: RouteParameters = RouteParameters(),
         application: Application, now: Timestamp

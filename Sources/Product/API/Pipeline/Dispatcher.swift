@@ -12,13 +12,15 @@ package struct Dispatcher: Sendable {
     package let endpoints: [Endpoint]
     let table: RouteTable<Endpoint>
     let application: Application
-    /// The caller of every request, regardless of its credential; `nil` if the credential decides.
+    /// The caller that every request gets, whatever its credential is; `nil` if the credential
+    /// determines the caller.
     private let principal: CallerPrincipal?
     /// Begins the traces of requests; `nil` if requests are not traced.
     private let tracer: Tracer?
     let exports: LongResponses
     let streams = LongResponses(.streams)
-    /// For each path whose body is received in pieces, its last segment with the leading slash.
+    /// The last segments, each with its leading slash, of the paths whose bodies are received in
+    /// pieces.
     private let streamedEnds: [[UInt8]]
 
     /// If `principal` is set, it is the caller of every request; the command line uses this. Throws
@@ -195,7 +197,8 @@ package struct Dispatcher: Sendable {
             if problem.status == 503 {
                 exchange.outage = problem.code == .commitUnknown ? .commitUnknown : .database
             }
-            // A request that only reads has changed nothing, even if its commit is in doubt.
+            // If it is unknown whether a commit succeeded, but the request only reads, answer that
+            // the server is unavailable: the request can be repeated without harm.
             if problem.code == .commitUnknown, exchange.isSafe { problem = .unavailable }
             return problem
         }
@@ -335,11 +338,12 @@ extension Dispatcher {
     ///
     /// A platform credential without the right is refused before the tenant is looked up: otherwise
     /// 403 and 404 would reveal which tenants exist. At the platform's own endpoints, every
-    /// credential without the right is refused as early.
+    /// credential without the right is refused here.
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if exchange.call.principal.platform || endpoint.isOutsideTenants {
-            // The rights of such a caller are the same in every tenant, so any id will do.
+            // A caller of the platform has the same rights in every tenant, so the check can use
+            // any id.
             let anyTenant = exchange.call.parameters["tenant"].map { _ in UUID(high: 0, low: 0) }
             if let refusal = endpoint.access.refusal(exchange.call.principal, in: anyTenant) {
                 throw refusal
@@ -416,7 +420,7 @@ extension Dispatcher {
         if let shape, request.method != .get, request.method != .head {
             var decoder = Decoder(
                 allowsReadOnly: request.method == .put || request.method == .patch)
-            // With an empty body, every missing member is an error, as with `{}`.
+            // An empty body is decoded like `{}`, so each required member is reported as missing.
             let value = request.body.isEmpty ? .object([]) : try Self.parse(request.body)
             exchange.call.input = decoder.object(value, shape, at: "")
             errors += decoder.errors
@@ -499,8 +503,8 @@ extension Dispatcher {
 
     /// Throws 400 if the body is empty and the request either declares a JSON body or is a PUT. An
     /// empty text is not JSON (RFC 8259 section 2), and a body that was lost on the way must not
-    /// act as `{}`. An action on one object (`…/{id}/revoke`) without required members is exempt:
-    /// it needs no body, and many clients send `Content-Type` even so.
+    /// act as `{}`. An exception is an action on one object (`…/{id}/revoke`) that has no required
+    /// members: it needs no body, but many clients still send `Content-Type`.
     private static func checkPresence(_ exchange: Exchange, _ endpoint: Endpoint) throws {
         let request = exchange.call.request
         guard case .json(let shape) = endpoint.body, request.body.isEmpty,
@@ -575,10 +579,10 @@ package struct ReceivedBody: Sendable {
 
 extension Dispatcher {
     /// Receives the body in pieces, and then answers as if it had arrived whole. Afterwards it
-    /// deletes what no handler has used of the body: if the request is a repetition, it gets the
-    /// stored response, and no handler runs. In the check of the idempotency key, the digest of the
-    /// body stands for the body. Receiving may take long, so the caller is checked again
-    /// afterwards.
+    /// deletes what was stored of the body and not used by a handler: for a repeated request, no
+    /// handler runs, since the response is the stored one. In the check of the idempotency key, the
+    /// digest of the body stands for the body. Receiving may take long, so the caller is checked
+    /// again afterwards.
     func receiving(
         _ receive: Endpoint.Receive, _ exchange: inout Exchange,
         _ answer: (inout Exchange) async throws -> Response

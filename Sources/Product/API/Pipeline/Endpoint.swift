@@ -63,8 +63,8 @@ package struct Endpoint: Sendable {
     /// is limited, and the caller is checked again before each piece.
     package var isStream = false
     /// Whether a standby database may answer if the request contains a position. True only for a
-    /// GET that returns many rows, and whose response is not used for a decision or a conditional
-    /// change.
+    /// GET that returns many rows. Its response must not be the basis of a decision or of a
+    /// conditional change, since it may be out of date.
     package var mayLag: Bool
     /// Whether pages of every origin may read the response, without credentials.
     package var isPublicDocument = false

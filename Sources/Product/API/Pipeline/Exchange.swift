@@ -10,11 +10,12 @@ struct Exchange {
     var isPastTenant = false
     var isHandled = false
     var fault: String?
-    /// Whether the response is a 5xx that an app's contract requires although the server has no
-    /// fault.
+    /// Whether the response is a 5xx, but the server has no fault: an app's contract requires this
+    /// status.
     var isForeseen = false
     var outage: Outage?
-    /// The commits of the handler; `nil` if the response needs no position.
+    /// The commits of the handler, from which the response's position in PostgreSQL's log is
+    /// computed; `nil` if the response needs no position.
     var commits: OwnCommits?
 
     init(call: Call, match: RouteMatch<Endpoint>?) {
@@ -38,8 +39,8 @@ struct Exchange {
         return parts[parts.count - 2].utf8.first == UInt8(ascii: "{")
     }
 
-    /// The time limit of the request. A preflight has a shorter one, since a page waits for it
-    /// before its own request.
+    /// The time limit of the request. A preflight has a shorter limit, since a page waits for the
+    /// preflight before it sends its own request.
     var time: Duration {
         if call.request.method == .options { return Endpoint.hookTime }
         return endpoint?.time ?? Endpoint.ordinaryTime

@@ -85,9 +85,9 @@ final class ExportRun: Sendable {
         return lines
     }
 
-    /// The call for the next page. Throws unless its origin is still allowed and its credential has
-    /// the same rights as before. With fewer rights, the other pages would lack rows, and the file
-    /// would look complete.
+    /// The call for the next page. Throws if its origin is not allowed any more, or if its
+    /// credential has other rights than before: with fewer rights, the next pages would lack rows,
+    /// and the file would look complete.
     private func admitted() async throws -> Call {
         var exchange = state.withLock { $0.exchange }
         let now = dispatcher.application.now
@@ -149,7 +149,8 @@ final class ListExport: Sendable {
     private let columns: [CSVColumn]
     private let progress = Mutex(Progress())
 
-    /// `nil` if the endpoint is not a list, or if the request is for a page as JSON.
+    /// Creates the state before the first page; `nil` if the endpoint is not a list, or if the
+    /// request is for a page as JSON.
     init?(_ endpoint: Endpoint, for request: Request) {
         guard let shape = endpoint.listedShape, let format = ExportFormat.asked(by: request) else {
             return nil
@@ -225,9 +226,9 @@ extension Endpoint {
 
 /// The format of an exported list, requested by `Accept`.
 enum ExportFormat: Sendable, CaseIterable {
-    /// One item per line, as the list returns it.
+    /// JSON lines: each line is one item in the form in which the list returns it.
     case lines
-    /// RFC 4180, with a header line.
+    /// Comma-separated values (RFC 4180), with a header line.
     case csv
 
     var mediaType: String {
@@ -260,8 +261,8 @@ package struct ExportLimits: Sendable {
     var noun = "exports"
     /// The maximum number of rows in an export. A longer one is cut off with an error.
     package var rows = 10_000_000
-    /// The maximum number of concurrent exports on this replica. An export reads the next page as
-    /// soon as the previous one is sent.
+    /// The maximum number of concurrent exports on this replica. Each export reads page after page
+    /// from the database without a pause.
     package var atOnce = 8
     /// The maximum number of concurrent exports of one credential. `ofOneTenant` is the maximum for
     /// all credentials of a tenant.
@@ -302,7 +303,7 @@ struct LongResponses: Sendable {
     }
 
     /// Reserves slots for a response. Throws 429 if the caller or its tenant has reached its limit,
-    /// and 503 if the replica has.
+    /// and 503 if the replica has reached its own limit.
     func take(for principal: CallerPrincipal) throws(Problem) -> Place {
         guard let caller = try? callers.enter(principal.id) else {
             throw Self.enough("\(limits.ofOneCaller) of your \(limits.noun) are running")

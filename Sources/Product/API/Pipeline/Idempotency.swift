@@ -40,8 +40,8 @@ extension Dispatcher {
         } catch {
             await change.rollback()
             let problem = self.problem(for: error, &exchange)
-            // The write may have been committed, so it must not be repeated. The key remains in
-            // progress.
+            // The write may have been committed, so the same key must not run it again. The key
+            // therefore remains in progress.
             if problem.code == .commitUnknown { throw problem }
             // The client repeats the request with the same key after the step-up, so the key is
             // released.
@@ -126,7 +126,7 @@ struct IdempotencyClaim: Sendable {
         case overQuota(retryAfter: Int64)
     }
 
-    /// `nil` if the request has no idempotency key.
+    /// Reads the idempotency key of a call's request; `nil` if there is none.
     init?(_ call: Call) throws {
         guard let key = try Self.key(of: call.request) else { return nil }
         principal = call.principal
@@ -151,9 +151,9 @@ struct IdempotencyClaim: Sendable {
 }
 
 extension Dispatcher {
-    /// Returns a stored response with later merges of users taken into account. If the response is
-    /// a user who was merged since, the result is the winner as GET returns it. In any other
-    /// object, ids of merged users are replaced by those of the winners.
+    /// Returns a stored response, changed for the users who were merged since it was stored. If the
+    /// response is a merged user, the result is the user who remained (the winner), as GET returns
+    /// it. In any other object, the ids of merged users are replaced by the ids of their winners.
     func followingMerges(
         _ kept: Response, of endpoint: Endpoint, _ exchange: Exchange
     ) async throws -> Response {
@@ -227,8 +227,8 @@ extension Endpoint {
 }
 
 extension JSONValue {
-    /// The members whose ids are not replaced: the loser of a merge, the merged ids of a user, and
-    /// the ids in the request of a bulk action.
+    /// The members in which the ids of merged users are not replaced: the loser of a merge, the
+    /// merged ids of a user, and the ids in the request of a bulk action.
     private static let asGiven = ["loser", "merged_ids", "items"]
 
     /// The value with each id replaced. `kind` determines which texts are ids.

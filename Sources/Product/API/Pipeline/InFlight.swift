@@ -22,8 +22,8 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
     private let isFair: Bool
     private let state = Mutex(State())
 
-    /// If `isFair` is true and all slots are taken, a key that has no slot takes one from a key
-    /// that has reached its own limit. It takes the newest such slot. Thus a few keys with slow
+    /// If `isFair` is true, a key that has no slot gets one even if all slots are taken: it takes
+    /// the newest slot of those keys that have reached their own limit. Thus a few keys with slow
     /// operations cannot exclude the others.
     package init(perKey: Int, total: Int = .max, isFair: Bool = false) {
         self.perKey = perKey

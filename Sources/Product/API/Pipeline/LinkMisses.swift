@@ -6,7 +6,7 @@ import Text
 
 /// Limits, for each client address, the number of tokens that match no invite and no join link.
 enum LinkMisses {
-    /// The maximum number of such tokens from one address per minute.
+    /// The maximum number of tokens without a match from one client address per minute.
     private static let limit = 60
 
     static func check(_ call: Call) async throws {

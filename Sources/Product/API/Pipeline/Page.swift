@@ -171,8 +171,8 @@ private func checksum(_ bytes: [UInt8], _ list: String) -> UInt64 {
     return hash
 }
 
-/// The filters of a list, from its query or from the `filter` of an action on all items that the
-/// list returns.
+/// The filters of a list. They are from the list's query, or from the member `filter` of a bulk
+/// action. The action applies to all items that the list returns with these filters.
 struct ListFilter: Sendable {
     var input: Input
     /// The text before a member's name in an error: `?` or `/filter/`.

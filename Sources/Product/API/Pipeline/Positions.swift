@@ -72,7 +72,8 @@ extension Dispatcher {
             && endpoint.path.utf8.starts(with: "/v1/".utf8)
     }
 
-    /// Adds the position after the request's commits to the response.
+    /// Adds a position to the response: the one that PostgreSQL's log had after the request's
+    /// commits.
     func addPosition(to response: inout Response, _ exchange: Exchange) async {
         let session = SessionCookie.change(by: response)
         guard let commits = exchange.commits,
@@ -81,9 +82,9 @@ extension Dispatcher {
         var position = commits.newest
         if commits.isUnknown || position == nil && response.answersEarlierWrite(exchange) {
             let now = try? await application.database.currentPosition()
-            // If the current position cannot be read either, `.never` stands for a position that no
-            // standby reaches, so that the primary answers. Otherwise the caller could miss its own
-            // write.
+            // If it is unknown whether a commit succeeded, and the current position cannot be read,
+            // use `.never`. No standby reaches this position, so the primary answers, and the
+            // caller cannot miss its own write.
             position = now ?? (commits.isUnknown ? .never : position)
         }
         guard let position else { return }
@@ -100,8 +101,8 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// Whether this response may be about an earlier write, which the caller repeats because its
-    /// response never arrived. True for a replayed stored response, and for a status with which a
+    /// Whether the request may repeat an earlier write of the caller, because the response to that
+    /// write never arrived. True for a replayed stored response, and for a status with which a
     /// repeated write may be refused.
     fileprivate func answersEarlierWrite(_ exchange: Exchange) -> Bool {
         guard !exchange.isSafe, exchange.isHandled else { return false }

@@ -6,15 +6,16 @@ import Text
 
 /// The condition under which a call needs recent proof that the console's operator is present.
 package enum RecentAct: Sendable {
-    /// Each call needs the proof. The text is the subject of the error's sentence.
+    /// Every call needs a recent proof of presence. The text is the subject of the sentence in the
+    /// error.
     case always(String)
-    /// A call needs the proof if the function returns true for its input.
+    /// A call needs a recent proof of presence if the function returns true for the call.
     case asked(String, @Sendable (Call) -> Bool)
-    /// The stored object decides whether a call needs the proof. The handler calls
-    /// `requireRecentSignIn`.
+    /// It depends on the stored object whether a call needs a recent proof of presence. The handler
+    /// checks this by `requireRecentSignIn`.
     case stored
-    /// A call needs the proof if the function returns true for its input, or if the stored object
-    /// requires it.
+    /// A call needs a recent proof of presence if the function returns true for the call, or if the
+    /// handler requires the proof because of a stored object.
     case askedOrStored(String, @Sendable (Call) -> Bool)
 }
 
@@ -22,7 +23,7 @@ package enum RecentAct: Sendable {
 /// trusted, affect many objects, or cannot be undone. A test lists every other write, with the
 /// reason why it needs no proof.
 package enum RecentActs {
-    /// The condition for each such endpoint, by operation id.
+    /// For each endpoint that may need a recent proof of presence: the condition, by operation id.
     package static let all: [String: RecentAct] = [
         // Credentials of machines.
         "createApiKey": .always("A new key"),
@@ -82,7 +83,8 @@ package enum RecentActs {
         },
         "linkIdentity": .always("A sign-in linked by hand"),
         "createLinkGrant": .always("A link grant"),
-        // This act gives an account to another person, or another address to an account.
+        // Resolving a decision gives an account to another person, or another address to an
+        // account.
         "resolveDecision": .always("A user's new sign-in or address"),
         "mergeUsers": .asked("A merge") { !$0.isDryRun },
         "undoMerge": .always("The undo of a merge"),
@@ -109,8 +111,8 @@ package enum RecentActs {
         "listUsers": .asked("An export of the users") { $0.export != nil },
     ]
 
-    /// Whether the input gives the role of an admin. An admin can get keys and links of others
-    /// without a session of the console.
+    /// Whether the input gives a user the role of an admin. As an admin, the user can get keys and
+    /// links of others without a session of the console.
     private static func makesAdmin(_ input: Input) -> Bool {
         sameBytes(input.optionalString("role"), UserRole.admin.rawValue)
     }
@@ -219,9 +221,9 @@ extension Problem {
 }
 
 extension Dispatcher {
-    /// Throws if the call needs recent proof of presence. This comes after the check of the body,
-    /// so that no proof is requested for an invalid call. It comes before the idempotency key, so
-    /// that the error is not stored as the key's response.
+    /// Throws if the call needs a recent proof of presence and has none. This step comes after the
+    /// check of the body, so that no proof is requested for an invalid call. It comes before the
+    /// check of the idempotency key, so that the error is not stored as the key's response.
     func stepUp(_ exchange: inout Exchange) throws -> Response? {
         let call = exchange.call
         switch exchange.endpoint?.recentAct {

@@ -31,8 +31,8 @@ struct ResponseStore: Sendable {
         case .inProgress: return .inProgress
         case .mismatch: return .mismatch
         case .kept(let bytes):
-            // The change is committed, but the first response may not have been sent yet. Wait for
-            // the other replicas' acknowledgements here as well.
+            // The change is committed, but the first request may still be waiting until the other
+            // replicas have acknowledged it. So wait for their acknowledgements here, too.
             try await database.awaitEarlierInvalidations(of: Self.row(claim).tenant)
             let answer = Array(bytes.dropFirst())
             guard bytes.first == Self.sealed else { return .replay(answer) }
