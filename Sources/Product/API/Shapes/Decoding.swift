@@ -234,8 +234,8 @@ extension Kind {
             if sameBytes(text, "true") { return .bool(true) }
             return sameBytes(text, "false") ? .bool(false) : .string(text)
         case .array(let item, _):
-            // An empty item is kept and checked. If it were dropped, `status=` would be a filter by
-            // no status at all.
+            // Keep empty items, so that they are checked like all others. If they were dropped,
+            // `status=` would be a filter by no status at all.
             let items = text.utf8.split(
                 separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
             return .array(items.map { item.value(ofQuery: String(decoding: $0, as: UTF8.self)) })
@@ -289,8 +289,8 @@ package struct Input: Sendable, Equatable {
         optionalString(name).flatMap { Timestamp($0) }
     }
 
-    /// The strings in the member; `nil` if it is absent, null or not an array. Other items are
-    /// dropped.
+    /// The strings in the member; `nil` if it is absent, null or not an array. Items that are no
+    /// strings are dropped.
     package func optionalStrings(_ name: String) -> [String]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { if case .string(let text) = $0 { text } else { nil } }
@@ -298,8 +298,8 @@ package struct Input: Sendable, Equatable {
 
     package func optionalObject(_ name: String) -> Input? { self[name].flatMap { Input($0) } }
 
-    /// The objects in the member; `nil` if it is absent, null or not an array. Other items are
-    /// dropped.
+    /// The objects in the member; `nil` if it is absent, null or not an array. Items that are no
+    /// objects are dropped.
     package func optionalObjects(_ name: String) -> [Input]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { Input($0) }
@@ -342,8 +342,8 @@ package struct Input: Sendable, Equatable {
         self.members = members
     }
 
-    /// An object without a declared shape, whose members the caller must check. `nil` if the value
-    /// is not an object.
+    /// Creates an input from an object that was not checked against a shape; the caller must check
+    /// the members. `nil` if the value is not an object.
     package init?(object value: JSONValue) { self.init(value) }
 
     private func given<T>(_ value: T?) throws -> T {
@@ -353,10 +353,10 @@ package struct Input: Sendable, Equatable {
 }
 
 extension Input {
-    /// Throws 422 for a read-only member of the body whose value differs from the current value.
-    /// PUT and PATCH may repeat such members as GET returned them. `counted` is a member that may
-    /// differ, because it is computed for each response. `ways` has, by the name of a member, a
-    /// text on how that member can be changed.
+    /// Throws 422 if the body has a read-only member with another value than the current one. PUT
+    /// and PATCH may repeat read-only members as GET returned them. `counted` is a member that may
+    /// differ, because it is computed for each response. `ways` has texts for the error, by the
+    /// member's name: each says how the member can be changed.
     package func checkRepeated(
         against current: JSONValue, but counted: String? = nil, ways: [String: String] = [:]
     ) throws {

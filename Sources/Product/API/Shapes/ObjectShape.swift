@@ -81,7 +81,8 @@ package struct ObjectShape: Sendable {
 
     package static let empty = ObjectShape()
 
-    /// Returns a shape that uses `shape` for bodies with this member.
+    /// Returns a shape for two kinds of bodies: `shape` applies to those that have the member, and
+    /// the present shape to all others.
     package func or(whenHas member: String, _ shape: ObjectShape) -> ObjectShape {
         var copy = self
         // Only the shape without alternatives keeps the name, since it may be documented on its
@@ -160,7 +161,7 @@ package struct TextRule: Sendable {
     package var detail: String
     /// An example, which must pass `check`; `nil` to derive one from the field's name.
     package var example: String?
-    /// Whether a text satisfies the rule. It gets only texts that have passed the limits on their
+    /// Returns whether a text satisfies the rule. It is called only for a text of an allowed
     /// length.
     package var check: @Sendable (String) -> Bool
     /// Converts a text to the form in which it is stored. For names, addresses and ids, this
