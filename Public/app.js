@@ -110,8 +110,8 @@ async function drawSwitch(node, slug) {
 	const tab = location.pathname.split("/")[4] ?? "users"
 	const one = await tenantOf(slug).catch(() => null)
 	if (mine !== drawn) return
-	// Store the tenant only after the server has confirmed that it exists. Otherwise the palette and the keyboard
-	// shortcuts, which lead to pages of the stored tenant, could lead to pages that do not exist.
+	// Store the tenant only after the server has confirmed that the tenant exists. Otherwise the palette and the
+	// keyboard shortcuts, which lead to pages of the stored tenant, could lead to pages that do not exist.
 	if (one && slugOf(location.pathname) === slug) setPreference("tenant", one.slug)
 	replaceContent(node, icon("building"), userText(one?.name ?? slug), !ownTenant() && icon("down"))
 	node.disabled = Boolean(ownTenant())

@@ -1,7 +1,7 @@
 // The German texts. The key is the English text. In both texts, {} stands for the next value; in the German text, {2}
-// stands for the second value. A counted noun has a form for each category of Intl.PluralRules. A key such as “code
-// not_found” is for those answers of the server that have the code after the first word; “field …” is the same for the
-// errors of single fields.
+// stands for the second value. A counted noun has a form for each category of Intl.PluralRules. The key “code
+// not_found” has the text for the server's answers with the code not_found; a key “field …” is for errors of single
+// fields.
 export default {
 	"user|users": { one: "Benutzer", other: "Benutzer" },
 	"API key|API keys": { one: "API-Schlüssel", other: "API-Schlüssel" },

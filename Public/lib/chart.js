@@ -166,8 +166,8 @@ const presets = () => {
 /**
  * A control in which a period is chosen, by name or by its first and last day in the reader's zone. After a choice, it
  * calls `change` with the new `since` or `until` or both. `any` is the text of the choice without limits; if it is
- * empty, there is no such choice. `read(query)` makes the control show the period in `query`, which are the parameters
- * of an address.
+ * empty, there is no such choice. `read(query)` makes the control show the period that the address parameters `query`
+ * contain.
  * @param {(period: Partial<Period>) => unknown} change
  * @param {string} any
  * @returns {{ node: HTMLElement, read: (query: Partial<Period>) => void }}

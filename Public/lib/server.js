@@ -106,8 +106,8 @@ const whole = async answer => new Response(answer.status === 204 ? null : await 
 
 // Matches the paths whose POST requests get an idempotency key. As an exception, uploads of files get none.
 const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|\?|$)/
-// How often a request is repeated at most. It is repeated every half second while an earlier request for the same act
-// is under way.
+// The maximum number of repetitions of one request. A request is repeated every half second while an earlier request
+// for the same act is under way.
 const MOST_TRIES = 20
 /**
  * Returns the server's answer if its status is 2xx, and throws any other answer as a `Problem`.

@@ -18,7 +18,7 @@ export function setUpWays(done) {
 		replaceContent(trouble)
 		try {
 			const passkey = await makePasskey({ proved: true })
-			// Name the passkey after the system of the device. The operator can rename it later, on the page of the account.
+			// Name the passkey after the device's system. The operator can rename it later, on the page of the account.
 			const name = navigator.userAgentData?.platform || navigator.platform || "Passkey"
 			await api("/me/passkeys", { body: { name, passkey }, proved: true })
 			done()

@@ -189,8 +189,8 @@ function signIn(page, token, { arrived, fault }) {
 	], { submit: "Sign in", send, refused: showMore })
 	const tenant = /** @type {HTMLInputElement} */ (built.querySelector("[name=tenant]"))
 	const forgot = h("a", { href: withTenant("/reset") }, "Forgot your password?")
-	// Hide the field for the tenant until a sign-in fails, since most operators do not need it. They need it only if
-	// several tenants claim their address.
+	// Hide the field for the tenant, if it is empty, until a sign-in fails: most operators do not need it. An operator
+	// needs it if several tenants claim the operator's address.
 	const field = /** @type {HTMLElement} */ (tenant.closest(".field"))
 	field.hidden = !tenant.value
 	tenant.addEventListener("input", () => {

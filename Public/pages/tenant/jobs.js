@@ -10,8 +10,8 @@ import {
 let kept = null
 /**
  * Keeps the last chosen file and its options, {base, file, format, on_conflict, options}, in the memory of this tab
- * only, so that they are still there after a dry run. `jobs` has an entry for each job that was sent from this file, by
- * the job's id: the numbers of the rows that were sent, or null if the whole file was sent.
+ * only, so that they are still there after a dry run. `jobs` has an entry for each job that was made from this file, by
+ * the job's id: the numbers of the rows that the job got, or null for the whole file.
  * @type {(one: any, job?: API.Job | null, rows?: number[] | null) => void}
  */
 export function keepFile(one, job = null, rows = null) {

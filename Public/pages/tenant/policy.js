@@ -15,7 +15,7 @@ const MODES = [
 	{ value: "closed", text: "Closed: nobody new" },
 ]
 /**
- * Whom each mode of the policy admits, and what it requires of their sign-in. The tenant needs domains and providers
+ * Whom each mode of the policy admits, and what the mode requires of a sign-in. The tenant needs domains and providers
  * that make such sign-ins possible.
  * @type {Record<string, string>}
  */

@@ -11,8 +11,8 @@ import {
 const RANK = ["admin", "manager", "member"]
 
 /**
- * Asks which of two users remains when they are merged. The form proposes the one with more rights, or else the older
- * one.
+ * Asks which of two users remains when they are merged. The form proposes the user with more rights, or else the older
+ * user.
  * @type {(page: TenantPage, some: API.User[], reload: () => unknown) => unknown}
  */
 function askToMerge(page, some, reload) {
