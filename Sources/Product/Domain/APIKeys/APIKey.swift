@@ -31,11 +31,13 @@ package struct APIKey: Sendable, Equatable {
     package struct Previous: Sendable, Equatable {
         /// The previous secret. Until `until` it works in addition to the current one.
         package var secret: Secret
-        /// The end of the grace period, exclusive: from this time on the secret no longer works.
+        /// The end of the grace period, exclusive: from this time on the previous secret no longer
+        /// works.
         package var until: Timestamp
-        /// The last use of this secret after the rotation; `nil` if there was none.
+        /// When the previous secret was last used after the rotation; `nil` if it was not used
+        /// since.
         package var lastUsedAt: Timestamp?
-        /// The number of uses of this secret since the rotation.
+        /// The number of uses of the previous secret since the rotation.
         package var uses: Int64
 
         package init(
@@ -71,7 +73,7 @@ package struct APIKey: Sendable, Equatable {
     package var allowedOrigins: [String]
     package var ratePerMinute: Int?
     package var note: String?
-    /// The id of the key's creator. It is not read back from storage; see
+    /// The id of the key's creator. It is nil in a key that was read from storage: see
     /// `APIKeyRow.createdByID`.
     package var createdBy: UUID?
     package var createdAt: Timestamp
@@ -81,9 +83,9 @@ package struct APIKey: Sendable, Equatable {
     package var revocationReason: String?
     /// When the owning user was deleted. The key counts as revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
-    /// True if the key got its scopes before a rule was introduced: only a caller with all rights
-    /// of an admin may give an admin-equivalent scope. It becomes false when the scopes are given
-    /// again.
+    /// True if the key got its scopes before the following rule existed: only a caller with all
+    /// rights of an admin may give an admin-equivalent scope. It becomes false when the scopes are
+    /// given again.
     package var isGivenBefore = false
     /// The id of the key whose rate limit counter this key shares; `nil` if it has its own.
     package var limitSharedWith: UUID?
@@ -121,8 +123,8 @@ package struct APIKey: Sendable, Equatable {
         self.lastUsedIP = lastUsedIP
     }
 
-    /// Returns the status at this time. If several apply, revoked comes before expired, and expired
-    /// before grace.
+    /// Returns the status at `now`. If several apply, the first of these counts: revoked, expired,
+    /// grace.
     package func status(at now: Timestamp) -> Status {
         if isRevoked { return .revoked }
         if let expiresAt, now >= expiresAt { return .expired }
@@ -150,10 +152,10 @@ package enum APIKeyRotation {
     package static let graces: ClosedRange<Int64> = 0...(7 * 86_400)
 
     package enum Failure: Error, Sendable, Equatable {
-        /// The key is revoked or expired; a new secret does not reactivate it.
+        /// The secrets cannot be changed, because the key is revoked or expired.
         case notLive
         case graceOutOfRange
-        /// There is no previous secret, or it no longer works.
+        /// The key has no previous secret, or its previous secret no longer works.
         case nothingInGrace
     }
 
@@ -229,25 +231,26 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
         package var revokedAt: Timestamp?
         /// The status of the key's tenant; a key of a deleted tenant is `unknown`.
         package var tenantStatus = Tenant.Status.active
-        /// Whether a user owns the key, so that `userStatus` counts.
+        /// Whether a user owns the key. Only then does `userStatus` count.
         package var isOfUser = false
-        /// The owning user's status; `nil` if there is no such user.
+        /// The owning user's status; `nil` if no user owns the key, or if the user does not exist.
         package var userStatus: User.Status?
-        /// Whether the caller's address is in the key's ranges; true if it has none.
+        /// Whether the caller's address is in the key's ranges; true if the key has no ranges.
         package var isIPAllowed = true
-        /// Whether `Origin` matches the key's origins; true if it has none.
+        /// Whether the request's `Origin` matches the key's origins; true if the key has no
+        /// origins.
         package var isOriginAllowed = true
         /// Whether the key has every scope that the caller requires.
         package var holdsScopes = true
-        /// Whether this use exceeds the key's limit.
+        /// Whether this use exceeds the key's rate limit.
         package var isRateLimited = false
 
         /// The defaults describe a valid key of an active tenant.
         package init() {}
     }
 
-    /// Returns the verdict for a presented key. It is `unknown` if `facts` is nil (there is no such
-    /// key), and for a previous secret after its grace period.
+    /// Returns the verdict for a presented key. It is `unknown` if `facts` is nil because no key
+    /// has the secret. It is also `unknown` for a previous secret after its grace period.
     package static func of(_ facts: Facts?, now: Timestamp) -> APIKeyVerdict {
         guard let facts else { return .unknown }
         if case .previous(let end) = facts.secret, end.map({ $0 <= now }) ?? true {

@@ -21,7 +21,7 @@ package struct APIKeyBounds: Sendable, Equatable {
     package var allowedIPs: [String]
     /// Origin patterns; if empty, any page may use the key.
     package var allowedOrigins: [String]
-    /// The most uses per minute; `nil` if there is no limit.
+    /// The maximum number of uses per minute; `nil` if there is no limit.
     package var ratePerMinute: Int?
 
     /// Creates the bounds. An empty array or nil means that there is no bound of this kind. Scopes
@@ -44,9 +44,9 @@ package struct APIKeyBounds: Sendable, Equatable {
             expiresAt: expiresAt)
     }
 
-    /// Returns the parts in which `other` is wider than these bounds. Pass true as
-    /// `countsCatalogue` for a change of the key itself. If it is false, scopes of a tenant's
-    /// catalogue do not count, since they give no rights at `/v1`.
+    /// Returns the parts in which `other` is wider than these bounds. If `countsCatalogue` is
+    /// false, scopes of a tenant's catalogue do not count, since they give no rights at `/v1`. Pass
+    /// true if the key itself is to be changed.
     package func exceeded(by other: APIKeyBounds, countsCatalogue: Bool = false) -> [Part] {
         Part.allCases.filter { part in
             switch part {

@@ -6,7 +6,7 @@ package struct APIKeySecret: Sendable, Equatable {
 
     /// The locator in the keys that belong to the platform instead of a tenant.
     package static let platformLocator = "000000"
-    /// The number of random base62 digits in a key; they have about 178 bits.
+    /// The number of random base62 digits in a key. Together they have about 178 bits.
     package static let randomLength = 30
     package static let length = 52
 
@@ -14,7 +14,7 @@ package struct APIKeySecret: Sendable, Equatable {
     package let text: String
     /// Whether the key is for live or for test use, as the text says at its start.
     package let environment: Environment
-    /// Six base62 digits by which the tenant is found.
+    /// Six base62 digits that identify the key's tenant.
     package let locator: String
 
     /// Parses a presented text. Returns nil if the form or the checksum is wrong, so that a typo or
@@ -42,7 +42,7 @@ package struct APIKeySecret: Sendable, Equatable {
         locator = String(decoding: bytes[10..<16], as: UTF8.self)
     }
 
-    /// Makes a new key. Returns nil unless `random` is 30 base62 digits and `locator` is 6.
+    /// Makes a new key. Returns nil if `random` is not 30 base62 digits, or if `locator` is not 6.
     package static func make(
         environment: Environment, locator: String, random: [UInt8]
     ) -> APIKeySecret? {

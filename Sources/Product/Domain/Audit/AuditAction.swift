@@ -147,13 +147,12 @@ package enum AuditAction: String, Sendable, CaseIterable {
     /// The cached answers that a change makes stale. They are discarded before the request that
     /// makes the change is answered.
     package enum Invalidation: Sendable {
-        /// No answers: the action changes nothing that is cached. The creation of a key or a user
-        /// is such an action too, since the cache has no entry for a key or a user that does not
-        /// exist.
+        /// No cached answer becomes stale. This includes the creation of a key or a user: no answer
+        /// is cached about a key or a user that does not exist.
         case nothing
-        /// All cached answers that depend on the changed thing.
+        /// All cached answers that depend on the changed object become stale.
         case target
-        /// All cached answers that depend on the tenant.
+        /// All cached answers that depend on the tenant become stale.
         case tenant
     }
 

@@ -1,7 +1,7 @@
 import Text
 
-/// An invitation of one email address to a tenant. Its status is not stored; it follows from the
-/// times below and the clock.
+/// An invitation of one email address to a tenant. Its status is not stored: it is computed from
+/// the invite's times and the current time.
 package struct Invite: Sendable, Equatable {
     /// The state of an invite; raw values are those of the wire format.
     package enum Status: String, Sendable, CaseIterable { case pending, accepted, revoked, expired }
@@ -22,8 +22,8 @@ package struct Invite: Sendable, Equatable {
     package var id: UUID
     package var tenantID: UUID
     package var email: Email
-    /// The role that the user gets by accepting the invite. It is then limited to what the inviter
-    /// may still give at the time of the acceptance.
+    /// The role that the user gets by accepting the invite. If the inviter is a person who may no
+    /// longer give this role, the user becomes a member.
     package var role: UserRole
     /// The expiry, exclusive: from this time on the invite is no longer valid.
     package var expiresAt: Timestamp

@@ -12,7 +12,7 @@ package struct JoinLink: Sendable, Equatable {
     /// The allowed values of `maxUses`: how many users a link may admit.
     package static let places: ClosedRange<Int> = 1...10_000
     package static let defaultPlaces = 100
-    /// The most valid links that a tenant may have at a time.
+    /// The maximum number of valid links that a tenant may have at a time.
     package static let mostLive = 20
 
     package var id: UUID

@@ -87,9 +87,9 @@ enum SVGLogo {
 struct SVGTag {
     var name: String
     var attributes: [(name: String, value: String)] = []
-    /// Whether it is an end tag: `</name>`.
+    /// Whether the tag is an end tag: `</name>`.
     var isEnd = false
-    /// Whether it is an empty element: `<name/>`.
+    /// Whether the tag is an empty element: `<name/>`.
     var isEmpty = false
 }
 

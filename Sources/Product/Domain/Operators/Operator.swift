@@ -1,4 +1,4 @@
-/// A person who signs in to the console, at the platform or at one tenant.
+/// A person who signs in to the console to administer the platform or one tenant.
 package enum Operator {
     package enum Role: String, Sendable, CaseIterable {
         case owner, admin, developer, support, auditor
@@ -6,9 +6,9 @@ package enum Operator {
 
     package enum Status: String, Sendable, CaseIterable { case pending, active, suspended }
 
-    /// Returns whether an operator with the role `role` may change to the role `next`, or may be
-    /// removed if `next` is nil. False if that would leave the platform or the tenant without an
-    /// owner; `owners` is the number of its active owners.
+    /// Whether an operator may change from the role `role` to the role `next`; if `next` is nil,
+    /// whether the operator may be removed. The last owner of the platform or of a tenant may
+    /// neither change their role nor be removed. `owners` is the number of active owners.
     package static func mayLeave(_ role: Role, becoming next: Role?, owners: Int) -> Bool {
         role != .owner || next == .owner || owners > 1
     }
@@ -16,11 +16,12 @@ package enum Operator {
 
 /// Limits and purposes of operators' passkeys.
 package enum Passkey {
-    /// The most passkeys of one operator.
+    /// The maximum number of passkeys of one operator.
     package static let most = 20
     /// Seconds within which a challenge must be answered.
     package static let challengeSeconds: Int64 = 300
-    /// The most unanswered challenges of one session at the same time: one for each open page.
+    /// The maximum number of unanswered challenges that one session may have at a time. Each open
+    /// page needs one challenge.
     package static let mostChallenges = 8
 
     /// What a challenge is for; it is not valid for any other purpose.
@@ -38,14 +39,15 @@ package enum StepUpMethod: String, Sendable, CaseIterable {
 
 /// What an operator can do if no `StepUpMethod` is available to them.
 package enum StepUpRemedy: String, Sendable, CaseIterable {
-    /// Set up a password or a passkey now; the session began with a sign-in link, which permits
-    /// this.
+    /// The operator sets up a password or a passkey now. The session permits this, because it began
+    /// with a sign-in link.
     case setUp = "set_up"
-    /// `POST /v1/session/link` mails a new link to the operator's own address.
+    /// The operator calls `POST /v1/session/link`, which mails a new sign-in link to the operator's
+    /// own address.
     case mailLink = "mail_link"
-    /// Sign out, then sign in again at the provider; no data is lost.
+    /// The operator signs out and signs in again at the provider. No data is lost.
     case signInAgain = "sign_in_again"
-    /// Have the server's administrator run `gatehouse operator reset`.
+    /// The operator asks the server's administrator to run `gatehouse operator reset`.
     case operatorReset = "operator_reset"
 }
 
@@ -54,7 +56,7 @@ package enum SignInMethod: String, Sendable, CaseIterable {
     case password, totp
     case recoveryCode = "recovery_code"
     case passkey, provider, link
-    /// A sign-in at a provider, which reported the use of a second factor.
+    /// A sign-in at a provider that reported the use of a second factor.
     case providerMFA = "provider_mfa"
 
     /// Whether the method is a second factor that counts for a step-up. A recovery code does not

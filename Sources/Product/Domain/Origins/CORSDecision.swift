@@ -27,11 +27,12 @@ package struct CORSDecision: Sendable, Equatable {
         case methodNotAllowed = "method_not_allowed"
         case headerNotAllowed = "header_not_allowed"
         case cookieFromElsewhere = "cookie_from_other_origin"
-        /// The origin is listed, but not for requests that carry cookies.
+        /// The request carries a cookie, but the origin is listed only for requests without
+        /// cookies.
         case credentialsNotAllowed = "credentials_not_allowed"
     }
 
-    /// A response field that the decision requires.
+    /// A header field that the decision adds to the response.
     package struct Header: Sendable, Equatable {
         /// The field's name in lower case.
         package var name: String

@@ -1,8 +1,8 @@
 import Text
 
-/// Decides whether the origin of a request may call. The policy uses only the stored entries that
-/// it was created with and the service's own origins; it reads no database and no clock. It serves
-/// both live requests and `cors/evaluate`.
+/// Decides whether pages of a request's origin may call the service. The policy uses only the
+/// stored entries that it was created with and the service's own origins; it reads no database and
+/// no clock. It decides both live requests and those of `cors/evaluate`.
 package struct CORSPolicy: Sendable {
     private let own: Set<String>
     private let exact: [String: [CORSRow]]
@@ -203,8 +203,8 @@ package struct CORSProfile: Sendable, Equatable {
 /// An allowed origin of a tenant or of the platform.
 package struct CORSRow: Sendable, Equatable {
     package var origin: Origin
-    /// Whether the entry permits cookies. They are allowed only if the origin and the profile
-    /// permit them too.
+    /// Whether the entry permits cookies. A cookie is allowed only if the entry, the origin and the
+    /// profile of the path all permit it.
     package var credentials: Bool
     /// The expiry, exclusive; `nil` if the entry stays until it is removed.
     package var expiresAt: Timestamp?

@@ -1,7 +1,8 @@
 import Text
 
-/// Answers preflights: the OPTIONS request by which a browser asks, before a page's own request,
-/// whether the page may send it (Fetch standard, CORS-preflight fetch).
+/// Answers preflights. A preflight is the OPTIONS request with which a browser asks, before a
+/// page's own request, whether the page may send that request (Fetch standard, CORS-preflight
+/// fetch).
 extension CORSPolicy {
     func preflight(_ request: CORSRequest, _ match: Match) -> CORSDecision {
         let methods = Self.methods(of: request.routeMethods ?? CORSProfile.allMethods)

@@ -77,12 +77,12 @@ package enum Permissions {
         }.map(\.rawValue)
     }
 
-    /// Returns the widest role that this principal may give to a user. The role also limits other
-    /// changes that give a user more control (a new address, sign-in or password, or the restoring
-    /// of a deleted user): they are permitted only if the user's role is at most this role. To
-    /// reach a role, the principal must have all rights of the role that permit a change, except
-    /// rights over own objects. A key that is bound to addresses, origins or a rate does not reach
-    /// `admin`. Every principal reaches `member`, because that role has no such rights.
+    /// Returns the widest role that this principal may give to a user. To give a role, the
+    /// principal must have all of the role's rights that permit a change, except rights that cover
+    /// only own objects. Members have no such rights, so every principal may give `member`. A key
+    /// that is bound to addresses, origins or a rate may not give `admin`. The same limit applies
+    /// to other changes that give a user more control, such as a new address, sign-in or password,
+    /// or the restoring of a deleted user.
     package static func widestRole(_ principal: Principal, in tenant: UUID) -> UserRole {
         UserRole.allCases.last { lacking(principal, for: $0, in: tenant).isEmpty } ?? .member
     }
@@ -219,8 +219,8 @@ package enum Permissions {
     }
 
     /// Whether `principal` may give the catalogue scope `text` to a key. A person may give it. A
-    /// key may give the catalogue scopes that it has. A key of the platform has no catalogue
-    /// scopes; it may give them if it has all rights of an admin of the tenant.
+    /// tenant's key may give it if the key has it. A platform key has no catalogue scopes, but may
+    /// give the scope if the key has all rights of an admin of the tenant.
     private static func mayGiveOfCatalogue(
         _ principal: Principal, _ text: String, in tenant: UUID?
     ) -> Bool {
@@ -234,7 +234,7 @@ package enum Permissions {
 package enum Reach: Sendable, Equatable {
     case none, own, all
     /// The right applies only if the role to give, or the role of the affected person, is at most
-    /// this one.
+    /// the associated role.
     case upTo(UserRole)
 }
 

@@ -12,8 +12,8 @@ package enum Principal: Sendable, Equatable {
     package enum KeyOwner: Sendable, Equatable {
         case platform
         case tenant(UUID)
-        /// A user. `role` is the user's current role, not the role at the time when the key was
-        /// created.
+        /// A user owns the key. `role` is the user's current role, not the role at the time when
+        /// the key was created.
         case user(id: UUID, role: UserRole, tenant: UUID)
     }
 

@@ -17,9 +17,9 @@ package enum Right: String, Sendable, CaseIterable {
     case writePlatformProviders, writePlatformOrigins, writePlatformKeys, reportBounces
     case exportPeople, erasePeople
 
-    /// Whether the right permits a change. Only such rights count when a key is compared with a
-    /// role; otherwise a new right to read would make existing keys fall short of roles that they
-    /// reach now.
+    /// Whether the right permits a change. When a key is compared with a role, only such rights
+    /// count. If rights to read counted too, each new right to read would keep existing keys from
+    /// giving roles that they can give now.
     package var writes: Bool {
         switch self {
         case .readTenant, .readUsers, .readInvites, .readDecisions, .listKeys, .verifyKeys,

@@ -6,11 +6,12 @@ package struct Attempt: Sendable, Equatable {
     package enum Trigger: String, Sendable, CaseIterable {
         /// A sign-in at a provider, reported by a hook, an id token or a client contract.
         case federated
-        /// A sign-up at a Cognito pool itself (native), whose mailbox is not proved yet.
+        /// A sign-up at a Cognito pool itself (native). The person's mailbox is not proved yet.
         case nativeSignUp = "native_sign_up"
-        /// A native user (the pool's own) whom an operator created in the vendor's console.
+        /// The creation of a native user (the pool's own) by an administrator in the vendor's
+        /// console.
         case nativeAdminCreate = "native_admin_create"
-        /// A native user, after the pool has proved that the mailbox is theirs.
+        /// A native user (the pool's own) whose mailbox the Cognito pool has already proved.
         case nativeProved = "native_proved"
         /// A person set a password at the page that accepts an invite.
         case invitePage = "invite_page"
@@ -76,7 +77,7 @@ package struct Attempt: Sendable, Equatable {
 /// What identifies a sign-in: provider, issuer and subject, never the email address. Keys are
 /// compared by their bytes.
 package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
-    /// The kind: `google`, `github`, `oidc`, `cognito`, `password`.
+    /// The kind of provider: `google`, `github`, `oidc`, `cognito` or `password`.
     package var provider: ProviderKind
     package var issuer: String
     package var subject: String
@@ -88,7 +89,7 @@ package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the identity belongs to a user of the Cognito pool itself, who chose the user name.
-    /// A user from an upstream has an issuer with a slash.
+    /// The issuer shows it: for a user from an upstream, the issuer contains a slash.
     package var isNativeName: Bool { provider == .cognito && !issuer.utf8.contains(0x2F) }
 
     package static func == (left: IdentityKey, right: IdentityKey) -> Bool {

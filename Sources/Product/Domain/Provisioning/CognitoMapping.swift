@@ -18,8 +18,8 @@ package enum CognitoMapping {
 
     /// The person whom an event or a token names.
     package struct Person: Sendable, Equatable {
-        /// If the upstream is mapped, the identity at the upstream. Otherwise an identity whose
-        /// issuer is the pool's id, or begins with the pool's id.
+        /// The person's identity. For a mapped upstream it is the identity at the upstream.
+        /// Otherwise its issuer is the pool's id, or begins with the pool's id.
         package var identity: IdentityKey
         /// The upstream's name; `nil` for a native user.
         package var upstream: String?
@@ -35,9 +35,9 @@ package enum CognitoMapping {
     /// pools such an upstream counts as Google.
     private static let googleIssuer = "https://accounts.google.com"
 
-    /// Returns the person whom an event names. The user name is split at its first `_` only for a
-    /// federated trigger: clients choose native names, and could imitate federated names. Returns
-    /// nil if a part is empty.
+    /// Returns the person whom an event names; nil if a part of the name is empty. For a federated
+    /// trigger the user name is split at its first `_`. For other triggers it is not split, since
+    /// clients choose native user names and could imitate federated ones.
     package static func person(pool: Provider, trigger: Trigger, userName: String) -> Person? {
         switch trigger {
         case .signUp, .adminCreateUser, .confirmSignUp:

@@ -5,15 +5,17 @@ package struct Facts: Sendable {
     package var provider: Provider?
     /// The tenants that the attempt's inputs name.
     package var asked: [AskedTenant] = []
-    /// The tenants to consider: those that are requested, know the address, or have a user of this
-    /// identity.
+    /// The tenants to consider: those that are requested, that know the address, or that have a
+    /// user with the attempt's identity.
     package var tenants: [UUID: TenantFacts] = [:]
-    /// The users of this identity, at most one in each tenant, including deleted ones.
+    /// The users with the attempt's identity, at most one in each tenant. Deleted users are
+    /// included.
     package var known: [KnownIdentity] = []
-    /// The users who had this native user name before the pool gave the name to another person
-    /// (another `sub`).
+    /// The users who had the attempt's native user name before the pool gave that name to another
+    /// person, with another `sub`.
     package var formerHolders: [KnownIdentity] = []
-    /// Names of the pool's upstreams that occurred in events, in addition to the configured ones.
+    /// Names of upstreams that occurred in the pool's events. The configured upstreams count in
+    /// addition.
     package var shownUpstreams: [String] = []
     /// The invite that the attempt's token or the reservation names, whatever the invite's status.
     package var invite: InviteFacts?
@@ -22,10 +24,11 @@ package struct Facts: Sendable {
     /// The link grant that the attempt's token names, even if it is used or expired; `nil` if there
     /// is none.
     package var linkGrant: LinkGrant?
-    /// The stored native sign-up under this user name, as long as its address is not proved; `nil`
-    /// if there is none.
+    /// The stored native sign-up under the attempt's user name, if its address is not proved yet;
+    /// `nil` if there is none.
     package var reservation: Reservation?
-    /// The tenants that were offered to this person as a choice and are still open.
+    /// The tenants among which the person may still choose, because an earlier attempt offered
+    /// them.
     package var pendingChoices: [UUID] = []
     /// The tenants that the person declined, each with the time.
     package var declined: [UUID: Timestamp] = [:]
@@ -41,8 +44,8 @@ package struct UserFacts: Sendable, Equatable {
     /// The user's status. A deleted user blocks the address for `Provisioning.deletedFor` seconds.
     package var status: User.Status
     package var role: UserRole
-    /// What created the row. A pending row whose source is `.approval` waits until an operator
-    /// approves it.
+    /// What created the user. A pending user whose source is `.approval` waits until an operator
+    /// approves them.
     package var source: User.Source
     /// Whether the user has an identity that was proved, or a password that was set after the
     /// address was proved.
@@ -56,8 +59,8 @@ package struct UserFacts: Sendable, Equatable {
     package var deletedAt: Timestamp?
     /// Whether the user was found by an earlier address, which may now belong to another person.
     package var isByFormerAddress = false
-    /// Whether the deleted row belonged to a person who waited for approval and was declined, and
-    /// so was never a user.
+    /// Whether this is the deleted row of a person who waited for approval and was declined. Such a
+    /// person was never a user.
     package var isDeclined: Bool
 
     /// The defaults describe a member with a proved address and no credential.
@@ -95,8 +98,8 @@ package struct KnownIdentity: Sendable {
     package var hasThisSub: Bool
     /// Whether an operator linked the identity by hand; otherwise a rule did.
     package var isLinkedManually: Bool
-    /// A valid invite to that user's own address, which may differ from the attempt's; `nil` if
-    /// there is none.
+    /// A valid invite to the known user's own address; `nil` if there is none. The attempt's
+    /// address may be a different one.
     package var invite: InviteFacts?
 
     /// The defaults describe an identity that a rule linked, without an invite.
@@ -118,21 +121,22 @@ package struct KnownIdentity: Sendable {
 package struct InviteFacts: Sendable {
     /// Who made the invite; this limits the role that its acceptance gives.
     package enum Inviter: Sendable, Equatable {
-        /// A person, with the widest role that the person may give now; nil if none.
+        /// A person made the invite. `mayGive` is the widest role that the person may give now; nil
+        /// if the person may give none.
         case person(mayGive: UserRole?)
-        /// An API key. If it is revoked later, the invites that it made stay valid.
+        /// An API key made the invite. The rules do not check whether the key is still valid.
         case key
     }
 
     /// The invite as stored; it may be expired, used or revoked.
     package var invite: Invite
-    /// Who made the invite. When the invite is accepted, its role is limited to what the inviter
-    /// may give.
+    /// Who made the invite. If a person made it who may no longer give its role, its acceptance
+    /// gives the role `member`.
     package var inviter: Inviter
     /// The user with the invited address who is not deleted; `nil` if there is none.
     package var row: UserFacts?
     package var acceptedBy: IdentityKey?
-    /// The user who accepted the invite; `nil` before that.
+    /// The user who accepted the invite; `nil` if no one has accepted it.
     package var acceptedUser: UserFacts?
     /// When the invite's mail was last sent; `nil` if never.
     package var sentAt: Timestamp?
@@ -160,7 +164,7 @@ package struct LinkGrant: Sendable, Equatable {
     package var id: UUID
     /// The user that gets the second identity.
     package var userID: UUID
-    /// The expiry, `lifetime` seconds after the operator granted it.
+    /// When the grant expires: `lifetime` seconds after the operator made it.
     package var expiresAt: Timestamp
     /// When the grant was used; `nil` if it was not. A grant can be used once.
     package var usedAt: Timestamp?
@@ -210,7 +214,7 @@ package struct Reservation: Sendable, Equatable {
     }
 
     /// Whether the reservation belongs to another person with the same user name: its `sub` differs
-    /// from `other`. False if either of them is nil.
+    /// from `other`. False if the `sub` or `other` is nil.
     package func isAnothers(_ other: String?) -> Bool {
         guard let sub, let other else { return false }
         return !sameBytes(sub, other)
@@ -241,20 +245,21 @@ package struct TenantFacts: Sendable {
     package var status: Tenant.Status
     /// The tenant's policy, read in the same transaction as the rows.
     package var policy: TenantPolicy
-    /// The user with this address who is not deleted; `nil` if there is none.
+    /// The user with the attempt's address who is not deleted; `nil` if there is none.
     package var user: UserFacts?
-    /// The newest invite to this address that is neither accepted nor revoked; it may be expired.
+    /// Of the tenant's invites to the attempt's address, the newest that is neither accepted nor
+    /// revoked. It may be expired.
     package var invite: InviteFacts?
     package var deleted: UserFacts?
-    /// The verified domain that covers the address.
+    /// The tenant's verified domain that covers the attempt's address.
     package var domain: TenantDomain?
     /// Whether the number of people who wait for approval has reached its limit.
     package var isWaitingRoomFull = false
-    /// When an operator unlinked the attempt's identity in this tenant, which locks the identity
+    /// When an operator unlinked the attempt's identity in this tenant and so locked the identity
     /// out; `nil` if the identity is not locked out.
     package var barredSince: Timestamp?
-    /// The newest invite to this address, if it is expired or revoked. Like the two domains below,
-    /// it only explains a refusal; no rule reads it.
+    /// The newest invite to the attempt's address, if that invite is expired or revoked. No rule
+    /// reads it: it only explains a refusal.
     package var lapsedInvite: InviteFacts?
     /// The tenant's claim on the address's domain, if the claim is not proved yet.
     package var unprovedDomain: TenantDomain?

@@ -2,7 +2,7 @@ import Text
 
 /// A single change that would make the rules admit an attempt that they refused.
 package struct NearestYes: Sendable, Equatable {
-    /// What kind of change it is; raw values are the wire format's `change`.
+    /// The kind of change; raw values are the wire format's `change`.
     package enum Change: String, Sendable, CaseIterable {
         case invite, approve, relink
         case verifyDomain = "verify_domain"
@@ -26,12 +26,11 @@ package struct NearestYes: Sendable, Equatable {
 }
 
 extension Provisioning {
-    /// The most times that the rules run to find changes for one attempt.
+    /// The maximum number of times that the rules run to find changes for one attempt.
     package static let nearestYesRuns = 12
 
     /// Returns changes that would admit the attempt, the smallest first. Each change is enough by
-    /// itself. `facts` are limited to what the reader of the answer may know. They include facts
-    /// that did not help the person.
+    /// itself. `facts` are limited to what the reader of the answer may know.
     package static func wouldAdmit(
         _ attempt: Attempt, facts: Facts, refused: Reason, now: Timestamp
     ) -> [NearestYes] {

@@ -17,10 +17,11 @@ package struct Provider: Sendable, Equatable {
     package struct Upstream: Sendable, Equatable {
         /// The upstream's name as AWS's events write it; compared without ASCII case.
         package var name: String
-        /// The upstream's kind of provider; `nil` if it is not configured (the upstream is not
-        /// mapped). The upstream's identities then belong to the pool.
+        /// The kind of provider that the upstream is. If nil, the upstream is not mapped: its
+        /// identities belong to the pool.
         package var kind: ProviderKind?
-        /// The issuer of its identities, used instead of the pool's; set if `kind` is set.
+        /// The issuer of the upstream's identities, used instead of the pool's. It is set if `kind`
+        /// is set.
         package var issuer: String?
         /// The trust in the upstream's addresses; `nil` to use the pool's trust.
         package var emailTrust: EmailTrust?
@@ -52,7 +53,7 @@ package struct Provider: Sendable, Equatable {
     package var emailTrust: EmailTrust?
     /// The domains (A-labels) for which the trust `authoritative` counts.
     package var domains: [String]
-    /// The configured upstreams of a Cognito pool; others may still occur in events.
+    /// The configured upstreams of a Cognito pool; other upstreams may still occur in events.
     package var upstreams: [Upstream]
     /// Whether a sign-in from an upstream of the pool is refused with `provider_unknown` if the
     /// upstream is not configured.

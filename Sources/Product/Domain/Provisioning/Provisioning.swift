@@ -5,7 +5,7 @@ import Text
 package enum Provisioning {
     /// Seconds for which a deleted user, or a declined person, blocks the address.
     package static let deletedFor: Int64 = 30 * 86_400
-    /// The most people who may wait for approval in one tenant.
+    /// The maximum number of people who may wait for approval in one tenant.
     package static let waitingMax = 1000
     /// Seconds for which a person may choose between tenants that were offered.
     package static let choicesFor: Int64 = 30 * 86_400
@@ -37,8 +37,8 @@ struct Evaluation {
     private(set) var trace: [TraceEntry] = []
     /// The tenant that the inputs name; `nil` if they name none.
     var asked: TenantFacts?
-    /// Whether the requested tenant can be used: false if the inputs name different tenants, or one
-    /// that does not exist.
+    /// Whether the requested tenant can be used. False if the inputs name different tenants, or a
+    /// tenant that does not exist.
     var askedIsSound = true
     /// The tenant that rule 4 found, in which rules 5–10 decide.
     var candidate: TenantFacts?
@@ -47,8 +47,8 @@ struct Evaluation {
     var invite: InviteFacts?
     /// The valid join link that rules 4 and 10 use.
     var joinLink: JoinLinkFacts?
-    /// Whether the attempt has a valid invite token but another address than the invited one, and
-    /// this is allowed.
+    /// Whether the attempt has a valid invite token and an address that differs from the invited
+    /// one, as the policy allows.
     var otherAddress = false
     var addressTrust: AddressTrust = .none
     /// The rule that refused; `nil` if none did.
@@ -124,8 +124,8 @@ struct Evaluation {
             var verdict = Verdict(.reserved)
             verdict.tenantID = tenant.id
             verdict.inviteID = invite
-            // An invite that was found by the address is not reserved, because the token may be
-            // another invite's.
+            // Only an invite whose token was sent is reserved. The invite that the rules found may
+            // be another one, which they found by the address.
             let token = attempt.hasInviteToken ? facts.invite?.invite.id : nil
             let link = attempt.hasJoinToken ? facts.joinLink?.link.id : nil
             verdict.effects = [.reserve(tenant: tenant.id, invite: token, joinLink: link)]

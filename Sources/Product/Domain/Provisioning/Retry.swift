@@ -60,10 +60,9 @@ package enum Retry {
         }
     }
 
-    /// Returns the recomputed verdict, with one exception. The recorded decision may have created a
-    /// user who still waits for approval. If so, and if the recomputed verdict is a refusal, the
-    /// returned refusal says that this user waits, even if the rules now refuse because of another
-    /// tenant.
+    /// Returns the recomputed verdict, with one exception. If the recorded decision created a user
+    /// who still waits for approval, and the recomputed verdict is a refusal, the returned refusal
+    /// says that the user waits. This holds even if the rules now refuse because of another tenant.
     package static func waiting(
         after recorded: Recorded, recomputed: Verdict, facts: Facts
     ) -> Verdict {

@@ -59,8 +59,8 @@ package enum Effect: Sendable, Equatable {
     case acceptInvite(invite: UUID, role: UserRole, downgraded: Bool)
     /// Accepts the invite without a change of role, since the person was already a user.
     case markInviteAccepted(invite: UUID, user: UUID)
-    /// Writes an audit row: an address other than the invited one accepted the invite, as the
-    /// policy allows.
+    /// Writes an audit row that says that a person with another address than the invited one
+    /// accepted the invite.
     case auditOtherAddress(invite: UUID)
     case consumeLinkGrant(grant: UUID)
     /// Counts one use of the join link, for the user of this verdict.
@@ -100,7 +100,7 @@ package struct Verdict: Sendable, Equatable {
     /// is shown.
     package var publicReason: Reason?
     /// The id of the identity that had a native user name before the pool gave the name to another
-    /// person. It is set only if the rules refuse for this reason.
+    /// person. It is set only in the refusal of that other person.
     package var nameGivenAnew: UUID?
 
     /// Creates a verdict without tenant, effects and trace; the evaluation fills them in.
@@ -140,7 +140,7 @@ package struct TraceEntry: Sendable, Equatable {
     package var rule: Rule
     /// A reason's or outcome's raw value, or a short step name; shown in the console.
     package var result: String
-    /// Details in terms of policies and ids; it contains no address and no name.
+    /// Details of the step. They name policies and ids, but no address and no person.
     package var detail: String
     package var about: [TraceReference]
 

@@ -13,8 +13,8 @@ package struct TenantDomain: Sendable, Equatable {
         case inviteOnly = "invite_only"
     }
 
-    /// The most domains that a tenant may claim at a time. It is limited because each is checked
-    /// every week.
+    /// The maximum number of domains that a tenant may claim at a time. It is limited because each
+    /// domain is checked every week.
     package static let most = 1000
 
     /// The id of the claim, not of the domain: several tenants may claim one domain.

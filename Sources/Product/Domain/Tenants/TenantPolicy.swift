@@ -38,16 +38,17 @@ package struct TenantPolicy: Sendable, Equatable {
     package var passwordBlocklist = true
     /// Whether new people at well-known domains of short-lived mailboxes are refused.
     package var blockDisposable = false
-    /// Domains (A-labels). New people with an address at one of them, or at a subdomain, are
-    /// refused.
+    /// The domains (A-labels) that the tenant blocks. New people with an address at such a domain,
+    /// or at a subdomain of it, are refused.
     package var blockedDomains: [String] = []
-    /// Addresses, as email keys. New people with one of them are refused.
+    /// The addresses that the tenant blocks, as email keys. New people with such an address are
+    /// refused.
     package var blockedEmails: [String] = []
-    /// The most invites that may be pending at a time.
+    /// The maximum number of invites that may be pending at a time.
     package var invitesPendingMax = 10_000
-    /// The most invites that one inviter may make within an hour.
+    /// The maximum number of invites that one inviter may make within an hour.
     package var invitesPerInviterHour = 10_000
-    /// The most mails with an invite that one address may get within a day.
+    /// The maximum number of invite mails that one address may get within a day.
     package var invitesPerRecipientDay = 20
     /// What happens to accounts that are not used.
     package var inactivity = InactivityRule()
@@ -69,8 +70,8 @@ package struct TenantPolicy: Sendable, Equatable {
         min(domain.role ?? defaultRole, .manager)
     }
 
-    /// Returns how people of this domain are admitted: by its mode, or else by the policy's
-    /// `sign_up`. If the policy is `closed`, no mode counts.
+    /// Returns how people of this domain are admitted: by the domain's mode, or else by the
+    /// policy's `sign_up`. If the policy is `closed`, no mode counts.
     package func signUp(by domain: TenantDomain) -> SignUp {
         guard signUp != .closed else { return .closed }
         return switch domain.mode {

@@ -1,6 +1,7 @@
 import Text
 
-/// The states of a user: one person's account in one tenant. A person in two tenants has two users.
+/// The states of a user. A user is one person's account in one tenant, so a person in two tenants
+/// has two users.
 package enum User {
     package enum Status: String, Sendable, CaseIterable {
         case pending, active, suspended, deleted

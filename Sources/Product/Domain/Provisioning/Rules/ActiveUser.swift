@@ -26,10 +26,10 @@ extension Evaluation {
         return refuse(.activeUser, .identityLinkRequired, "\(user.id)", user: user.id, about: about)
     }
 
-    /// Whether this sign-in may be added to the account. A link grant permits it. The policy's
-    /// `auto_link` permits it too if the issuer owns the address's domain, but not if the account's
-    /// address was never proved or is a former address: the account may then belong to another
-    /// person.
+    /// Whether this sign-in may be added to the account. A link grant permits it. Without a grant,
+    /// it is permitted only if the policy has `auto_link`, the issuer owns the address's domain,
+    /// and the account's address is proved and current. An account with an unproved or former
+    /// address may belong to another person.
     func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
         return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative

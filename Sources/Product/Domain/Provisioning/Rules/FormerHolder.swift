@@ -17,12 +17,12 @@ extension Verdict {
     }
 }
 
-/// Rules for the native user names of a pool. Such a name must not look like a federated one, and
-/// must not lead to the user of another person who had it before.
+/// Rules for the native user names of a pool. A native name must not look like a federated one. If
+/// the pool gives a name to another person, the name must not lead to the user of the person who
+/// had it before.
 extension Evaluation {
     /// Refuses a new native user whose name begins like the names of the pool's federated users.
-    /// The identities would differ anyway; the rule keeps people and other systems from confusing
-    /// them.
+    /// This service would not confuse the two users, but people and other systems could.
     mutating func userName(_ provider: Provider) -> Verdict? {
         guard attempt.trigger == .nativeSignUp else { return nil }
         let upstreams = provider.upstreams.map(\.name) + facts.shownUpstreams

@@ -5,7 +5,8 @@ extension Evaluation {
     /// was requested or that rule 4 found. Without `only`, identities that only a tenant asserts do
     /// not count, because any tenant could claim the identities of other tenants' people.
     mutating func knownIdentity(in only: TenantFacts?) -> Verdict? {
-        // At the page that accepts an invite, a person sets a password but does not sign in.
+        // Skips this rule at the page that accepts an invite: a person sets a password there, and
+        // does not sign in.
         guard attempt.trigger != .invitePage else {
             note(.knownIdentity, "not asked", attempt.trigger.rawValue)
             return nil
@@ -29,7 +30,8 @@ extension Evaluation {
             note(.knownIdentity, "not known", "")
             return nil
         }
-        // Another tenant may still admit this person by the address; rule 4 decides.
+        // Does not refuse yet: another tenant may admit the person by the address, as rule 4
+        // decides.
         if only == nil, attempt.email != nil {
             note(.knownIdentity, refusal.reason.rawValue, refusal.detail, about: refusal.about)
             heldRefusal = refusal
@@ -131,7 +133,7 @@ extension Evaluation {
     }
 }
 
-/// A refusal by rule 1, which is final unless another tenant admits the person.
+/// A refusal by rule 1. It becomes final if no other tenant admits the person.
 struct HeldRefusal {
     var reason: Reason
     var tenant: UUID

@@ -44,8 +44,8 @@ extension Evaluation {
             also: closing)
     }
 
-    /// Returns the invite's role, limited to what the inviter may still give (at least `member`),
-    /// and whether it was lowered.
+    /// Returns the invite's role, and false. If the inviter is a person who may no longer give this
+    /// role, returns `member`, and whether that is a lower role.
     private func invitedRole(_ found: InviteFacts) -> (UserRole, downgraded: Bool) {
         let role = found.invite.role
         switch found.inviter {
