@@ -74,7 +74,7 @@ extension Change {
 }
 
 extension APIKey {
-    /// Returns the key with a revocation; a key that is already revoked is returned unchanged.
+    /// Returns the key as revoked. A key that is already revoked is returned unchanged.
     package func revoked(at now: Timestamp, reason: String?) -> APIKey {
         guard revokedAt == nil else { return self }
         var next = self

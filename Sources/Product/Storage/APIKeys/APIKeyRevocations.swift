@@ -219,7 +219,7 @@ extension Database {
 /// The objects that ended with a revoked key, and the key's earlier actions that an operator should
 /// review.
 package struct EndedWithKey: Sendable {
-    /// An object in use that the key made or changed.
+    /// An object that the key made or changed, and that did not end with the key.
     package struct Item: Sendable {
         /// The object's tenant; the nil UUID for the platform.
         package var tenant: UUID

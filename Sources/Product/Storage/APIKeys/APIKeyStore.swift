@@ -9,7 +9,7 @@ package struct APIKeyRow: ListedRow {
     package var key: APIKey
     /// The type of the actor who created the key: `operator`, `user` or `key`.
     package var createdByType: String
-    /// The id of that actor, as text.
+    /// The id of the actor who created the key, as text.
     package var createdByID: String
     /// The version, which increases with each change; the ETag is made from it.
     package var version: Int
@@ -180,11 +180,11 @@ package struct APIKeyFilter: Sendable {
     package var status: APIKey.Status?
     package var owner: UUID?
     package var environment: String?
-    /// Only active keys that expire within this many days.
+    /// If set, the list contains only active keys that expire within this number of days.
     package var endsWithin: Int?
-    /// Only active keys that break the rule for admin-equivalent scopes (see `givenBefore`); `nil`
-    /// for no such filter. The value lists the ids of the operators who may give such a scope. A
-    /// key that one of them created can break the rule only by its bounds.
+    /// If set, the list contains only active keys that break the rule for admin-equivalent scopes
+    /// (see `givenBefore`). The value lists the ids of the operators who may give such a scope. A
+    /// key that one of these operators created can break the rule only by its bounds.
     package var givenBeforeBut: [String]?
     /// A part of the name. A text of fewer than three characters must be the beginning of a word of
     /// the name. The text is looked up before the other filters apply.

@@ -16,7 +16,7 @@ struct KeyHolder: Sendable {
         self.status = status
     }
 
-    /// `row` contains the tenant's status. If it is nil, the tenant does not exist, and its status
+    /// `row` contains the tenant's status. If `row` is nil, the tenant does not exist, and `status`
     /// becomes `deleted`. For the platform, which may have several locators, `row` is ignored.
     fileprivate init(_ tenant: UUID, _ row: Row?) throws(PostgresError) {
         self.tenant = tenant
@@ -26,8 +26,9 @@ struct KeyHolder: Sendable {
     }
 }
 
-/// The look-ups by the current and by the previous hash. Requests of the same event-loop cycle
-/// share one statement. Most keys need only the first look-up.
+/// The look-ups of keys by the hash of their current secret and by the hash of their previous one.
+/// Requests of the same event-loop cycle share one statement. Most keys need only the first
+/// look-up.
 struct KeyLookUps: Sendable {
     fileprivate let current: HashLookUp
     fileprivate let previous: HashLookUp
@@ -182,7 +183,7 @@ extension Database {
         return try answer.get()
     }
 
-    /// The most look-ups of one batch that run at the same time.
+    /// The maximum number of look-ups of one batch that run at the same time.
     package static let lookUpsAtOnce = 64
 
     /// Returns the keys with these hashes, in their order; `nil` for each hash without a key.
@@ -312,8 +313,8 @@ extension PresentedKey {
     }
 }
 
-/// The SHA-256 of a presented secret, as four words. A vector would need an alignment that the
-/// frames of async functions do not have.
+/// The SHA-256 of a presented secret. It is stored as four words, because a vector would need an
+/// alignment that the frames of async functions do not have.
 package struct KeyHash: Hashable, Sendable {
     private let first: UInt64
     private let second: UInt64

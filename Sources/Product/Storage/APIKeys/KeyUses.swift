@@ -27,7 +27,8 @@ package final class KeyUses: Sendable {
         var ip: String?
         /// How many uses were of the secret from before the last rotation.
         var previous = 0
-        /// The hour of the last use. Other hours are in a separate list, since they are rare.
+        /// The uses within the hour of the last use. Those of other hours are in `others`, since
+        /// they are rare.
         private var hour: Hour
         private var others: [Hour] = []
 
@@ -50,7 +51,8 @@ package final class KeyUses: Sendable {
             if isPrevious { previous += 1 }
         }
 
-        /// Returns the sum of both. The time and the address are those of the last use.
+        /// Returns the sum of this value and `other`. The time and the address are those of the
+        /// last use.
         func merged(with other: Pending) -> Pending {
             var (last, first) = other.at >= at ? (other, self) : (self, other)
             for hour in first.hours { last.add(hour) }

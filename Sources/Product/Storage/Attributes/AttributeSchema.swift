@@ -21,11 +21,11 @@ package struct AttributeSchema: Sendable, Equatable {
 
     package init(_ entries: [Entry] = []) { self.entries = entries }
 
-    /// The most rules of a schema.
+    /// The maximum number of rules in a schema.
     package static let countLimit = 64
-    /// The most attributes that are indexed.
+    /// The maximum number of attributes that are indexed.
     package static let indexedLimit = 5
-    /// The most bytes of the attributes in a token, encoded as one JSON object.
+    /// The maximum size of the attributes in a token, in bytes of one JSON object.
     package static let tokenLimit = 1024
 
     package subscript(name: String) -> AttributeRule? {
@@ -128,7 +128,7 @@ package struct AttributeRule: Sendable, Equatable {
     package enum Audience: String, Sendable, CaseIterable {
         case `public`, `private`
 
-        /// The member of a user object that contains the attribute.
+        /// The name of the object within a user that contains the attributes of this audience.
         var object: String { rawValue + "_attributes" }
     }
 
@@ -136,7 +136,7 @@ package struct AttributeRule: Sendable, Equatable {
     /// The allowed values; `nil` if any value is allowed.
     package var values: [JSONValue]?
     package var isRequired = false
-    /// The most Unicode scalars of a string; `nil` for no limit.
+    /// The maximum number of Unicode scalars in a string; `nil` for no limit.
     package var maxLength: Int?
     /// The pattern that a string must match, in the syntax of `LinearPattern`; `nil` for none.
     package var pattern: String?
@@ -148,7 +148,7 @@ package struct AttributeRule: Sendable, Equatable {
 
     package init() {}
 
-    /// The most bytes of an indexed value's text.
+    /// The maximum size of an indexed value's text, in bytes.
     package static let indexedLimit = 255
 
     /// Returns what is wrong with a value; `nil` if it is valid.
@@ -241,7 +241,7 @@ extension AttributeSchema {
         return faults
     }
 
-    /// The most bytes of the allowed values of one rule, as JSON.
+    /// The maximum size of the allowed values of one rule, in bytes of JSON.
     static let enumLimit = 4096
 }
 
@@ -354,8 +354,8 @@ extension Change {
         return try rows.first.map { try AttributeSchemaRow($0) } ?? .none
     }
 
-    /// Replaces the schema, unless the new one equals `current`. `current` must be the schema in
-    /// force, and must have been read after the tenant was locked.
+    /// Replaces the schema, or changes nothing if the new schema equals `current`. The caller must
+    /// have read `current`, the schema in force, after it locked the tenant.
     package func putAttributeSchema(
         _ schema: AttributeSchema, after current: AttributeSchemaRow, of tenantName: String
     ) async throws -> AttributeSchemaRow {
@@ -367,8 +367,8 @@ extension Change {
             current.isReady(entry.name)
                 && current.schema[entry.name]?.audience == entry.rule.audience
         }.map(\.name)
-        // If an attribute is no longer indexed, all users are indexed again too, so that its words
-        // are removed.
+        // If an attribute is no longer indexed, all users are indexed again too, so that the
+        // attribute's index words are removed.
         let unread = schema.hasIndex(of: current.schema) ? current.indexedTo : UUID.platform
         let rows = try await query(
             """

@@ -10,7 +10,8 @@ package struct Attributes: Sendable, Equatable {
 
     package static let none = Attributes(stored: "{}")
 
-    /// The parameter must have the form of the property `text`. This is not checked.
+    /// Creates attributes from a stored text: one JSON object without white space. The form of the
+    /// text is not checked.
     init(stored text: String) { self.text = text }
 
     init(_ members: [JSONValue.Member]) {
@@ -133,13 +134,14 @@ package struct AttributeFaults: Error, Sendable {
 
 /// Limits. They apply to the public and to the private attributes separately.
 extension Attributes {
-    /// The most bytes of the text without white space. A change is limited to the same size.
+    /// The maximum size of the text without white space, in bytes. A change is limited to the same
+    /// size.
     package static let byteLimit = 16_384
-    /// The most members of the object.
+    /// The maximum number of members of the object.
     package static let countLimit = 64
-    /// The most bytes of a member's name.
+    /// The maximum length of a member's name, in bytes.
     package static let nameLimit = 64
-    /// The most levels of nested objects and arrays, including the outermost object.
+    /// The maximum number of levels of nested objects and arrays, including the outermost object.
     package static let depthLimit = 5
 
     /// The pattern of a valid name, as a regular expression of ECMA-262.
@@ -222,9 +224,9 @@ package struct AttributeViolations: Sendable {
     /// The ids of the first users who do not match, in the order of their ids.
     package var users: [UUID] = []
 
-    /// The most users that are read.
+    /// The maximum number of users that are read.
     package static let readLimit = 10_000
-    /// The most ids in `users`.
+    /// The maximum number of ids in `users`.
     package static let shownLimit = 20
     /// The number of users that one statement reads.
     fileprivate static let batch = 500

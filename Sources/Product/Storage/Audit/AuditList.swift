@@ -125,7 +125,7 @@ package struct AuditFilter: Sendable {
     package var since: Timestamp?
     /// The end of the period, exclusive.
     package var until: Timestamp?
-    /// Only events of these actors.
+    /// If set, the list contains only events of these actors.
     package var onlyActors: [String]?
 
     package init() {}
@@ -133,8 +133,8 @@ package struct AuditFilter: Sendable {
     /// Whether no filter besides the time is set.
     var isWide: Bool { actor == nil && action == nil && target == nil && onlyActors == nil }
 
-    /// Returns conditions that exclude each other and together find all events that pass the
-    /// filter. Each can use an index in the list's order. `condition` selects one tenant or all.
+    /// Returns conditions of which each event that passes the filter meets exactly one. Each
+    /// condition can use an index in the list's order. `condition` selects one tenant or all.
     func ways(in condition: SQL) -> [SQL] {
         var rest: SQL = ""
         if let since { rest += " AND occurred_at >= \(since)" }
@@ -180,8 +180,8 @@ extension TenantScope {
         return page.naming(names)
     }
 
-    /// Returns the filter with the ids of users who were merged into its target, and the actions of
-    /// its group.
+    /// Adds to the filter the ids of users who were merged into its target. Returns the new filter,
+    /// and the actions of its group.
     func known(
         _ filter: AuditFilter
     ) async throws(PostgresError) -> (AuditFilter, [String]?) {

@@ -8,7 +8,7 @@ package struct AuditTarget: Sendable {
     /// The kind of object, such as `user` or `api_key`.
     package var type: String
     package var id: String
-    /// The name at the time of the change; later renames do not change it.
+    /// The object's name at the time of the change; later renames do not change this value.
     package var name: String
 
     /// `name` must not contain a secret, because the audit trail shows it.
@@ -25,13 +25,14 @@ package struct AuditChanges: Sendable {
 
     package init() {}
 
-    /// Adds the values of a field; does nothing if both are equal.
+    /// Adds a field's values before and after the change; does nothing if the two are equal.
     package mutating func add(_ field: String, _ before: JSONValue, _ after: JSONValue) {
         guard before != after else { return }
         members.append(JSONValue.Member(field, .array([before, after])))
     }
 
-    /// Adds the values of a field, with `null` for nil; does nothing if both have the same bytes.
+    /// Adds a field's values before and after the change, with `null` for nil. Does nothing if the
+    /// two values have the same bytes.
     package mutating func add(_ field: String, _ before: String?, _ after: String?) {
         if let before, let after, sameBytes(before, after) { return }
         guard before != nil || after != nil else { return }

@@ -13,8 +13,8 @@ package final class InvalidationPublisher: Sendable {
         var published: Replica.PublishedInvalidation?
     }
 
-    /// The most tags of one invalidation. If there are more, the invalidation covers the whole
-    /// tenant.
+    /// The maximum number of tags in one invalidation. If there are more, the invalidation covers
+    /// the whole tenant.
     private static let limit = 100
 
     private let replica: Replica
@@ -58,7 +58,8 @@ package final class InvalidationPublisher: Sendable {
     }
 
     /// Called by a change that found nothing to do, because an earlier commit made the same change.
-    /// If replicas may not know about that commit, invalidates everything of the tenant again.
+    /// If replicas may not know about that commit, invalidates all cached answers of the tenant
+    /// again.
     func repeatEarlier(of tenant: UUID) {
         guard replica.announcesAgain else { return add(.nothing, of: tenant) }
         add(CacheTag(tenant), of: tenant)

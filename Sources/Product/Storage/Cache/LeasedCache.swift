@@ -27,7 +27,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
     private let half: Int
     private let shards: [Shard]
 
-    /// `capacity` is the most entries of one event loop.
+    /// `capacity` is the maximum number of entries for each event loop.
     package init(of replica: Replica, capacity: Int) {
         self.replica = replica
         half = max(1, capacity / 2 / Self.shardCount)
@@ -83,7 +83,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
                 guard replica.isTrusted, let tags = tags(value) else { continue }
                 keep(value, for: keys[index], token: token, tags: tags)
             }
-            // The cached values may have been invalidated during the query.
+            // Queries again the cached values that were invalidated during the query.
             missing = cached.indices.filter { index in
                 cached[index].map { !replica.isFresh($0.token, $0.tags) } ?? false
             }

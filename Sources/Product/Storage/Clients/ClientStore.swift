@@ -9,7 +9,7 @@ import Text
 package struct ClientRow: Sendable {
     package var name: String
     package var enabled: Bool
-    /// `host` or `host:port`, in lower case, as A-labels.
+    /// The client's hosts, each as `host` or `host:port` in lower case, with A-labels.
     package var hosts: [String]
     package var redirectURIs: [String]
     /// The values of the settings that the contract declares, by their names in `/v1`.
@@ -170,8 +170,8 @@ extension Change {
         }
     }
 
-    /// Whether no other tenant has the same host without its port. Otherwise this tenant could
-    /// answer that tenant's users, because a binding with a port takes precedence over one without.
+    /// Whether no other tenant has the same host without a port. If another tenant had it, this
+    /// tenant could answer that tenant's users, because a binding with a port takes precedence.
     private func isFreeOfOthers(_ host: String) async throws -> Bool {
         guard host.utf8.first != UInt8(ascii: "["), host.utf8.contains(UInt8(ascii: ":")) else {
             return true

@@ -55,10 +55,11 @@ package struct FailedSignIn: ListedRow {
         (tries, user, `operator`) = (try row.get(10), try row.get(11), try row.get(12))
     }
 
-    /// The most failures of a tenant that are stored per minute. There is a limit because anyone
-    /// can cause failures.
+    /// The maximum number of failures of a tenant that are stored per minute. There is a limit
+    /// because anyone can cause failures.
     package static let mostInAMinute = 30
-    /// The most rows of each `Kind` that are kept for a tenant. The oldest are deleted first.
+    /// The maximum number of rows of each `Kind` that are kept for a tenant. The oldest are deleted
+    /// first.
     package static let most = 10_000
 
     /// The two kinds of a tenant's rows, each with its own numbers and its own limit.
@@ -208,9 +209,9 @@ package final class WrongPasswords: Sendable {
     /// The unwritten attempts of one tenant.
     typealias Batch = [Row: Attempts]
 
-    /// The limits of what is held in memory: accounts of one tenant in one batch, and rows of the
-    /// whole process. Beyond these limits an attempt is counted as one on an unknown account, so
-    /// that guessing at many names cannot fill the memory.
+    /// The maximum numbers held in memory: `accountsOfTenant` for the accounts in one batch of a
+    /// tenant, `most` for the rows of the whole process. Beyond these limits an attempt is counted
+    /// for an unknown account, so that guessing at many names cannot fill the memory.
     package static let accountsOfTenant = 200
     package static let most = 20_000
 

@@ -10,15 +10,16 @@ package struct DueDomain: Sendable {
 
 /// The result of checking the DNS record of a verified domain.
 package enum DomainCheck: String, Sendable {
-    /// The record is present as before, or no name server answered.
+    /// The DNS record is present as before, or no name server answered.
     case unchanged
-    /// The record is missing for the first time.
+    /// The DNS record is missing for the first time.
     case lost
-    /// The record is still missing, and the grace period is not over.
+    /// The DNS record is still missing, and the grace period is not over.
     case missing
-    /// The record is present again.
+    /// The DNS record is present again.
     case found
-    /// The grace period is over without the record, so the claim is unproved again.
+    /// The grace period is over and the DNS record is still missing, so the claim is unproved
+    /// again.
     case lapsed
 }
 

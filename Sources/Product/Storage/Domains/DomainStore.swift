@@ -156,8 +156,8 @@ extension Change {
         return try DomainRow(row)
     }
 
-    /// Marks a locked claim as proved; does nothing if it is proved and its record is not missing.
-    /// Throws 409 if another tenant has proved the domain.
+    /// Marks a locked claim as proved; does nothing if the claim is already proved and its DNS
+    /// record is not missing. Throws 409 if another tenant has proved the domain.
     package func verifyDomain(_ domain: DomainRow, method: String) async throws -> DomainRow {
         if domain.status == .verified, domain.lostAt == nil { return domain }
         guard try await claim("domain", domain.domain) else {
