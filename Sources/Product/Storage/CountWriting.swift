@@ -11,8 +11,8 @@ package final class CountWriting: Sendable {
     /// The continuation of a waiting call; it receives whether the call should try to write now.
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
-    /// The most writes that a request waits for. Two are enough: the second one took its counts
-    /// after the request began.
+    /// The maximum number of writes that a request waits for. Two are enough: the second write
+    /// takes its counts after the request began.
     private static let waits = 2
 
     /// The tenants whose counts are being written now, each with the calls that wait for the end of
@@ -35,7 +35,8 @@ package final class CountWriting: Sendable {
         var fault: (any Error)?
         for tenant in tenant.map({ [$0] }) ?? pending().union(running.withLock { $0.keys }) {
             var (isMore, isAway) = (true, false)
-            // After the request's deadline the counts could be taken, but not written.
+            // Stops at the request's deadline, since after it the counts could be taken, but not
+            // written.
             while isMore, !isLate, await enter(tenant) {
                 do {
                     isMore = isLate ? false : try await write(tenant)

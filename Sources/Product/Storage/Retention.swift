@@ -56,7 +56,8 @@ struct EndedRows: Sendable {
     var column: String
     /// How many seconds after the time in `column` a row is deleted.
     var seconds: @Sendable (Retention) -> Int64
-    /// The most rows that one batch deletes. A batch that deletes fewer is the last one.
+    /// The maximum number of rows that one batch deletes. A batch that deletes fewer is the last
+    /// one.
     var batch: Int {
         [.users, .tenants, .jobs, .imports].contains(kind)
             ? Database.purgeBatch : Database.sweepBatch

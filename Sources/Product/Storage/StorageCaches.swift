@@ -128,7 +128,7 @@ extension StorageCaches {
 }
 
 extension PresentedKey {
-    /// The most bytes of attributes that are cached with a key.
+    /// The maximum size of the attributes that are cached with a key, in bytes.
     static let cachedAttributes = 1024
 
     /// The objects that the cached key depends on; `nil` if the key is not active or too large to

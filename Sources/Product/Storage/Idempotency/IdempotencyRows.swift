@@ -121,20 +121,20 @@ extension Database {
 }
 
 /// How many responses, and how many bytes, each credential has stored under its Idempotency-Keys.
-/// They are counted in the database once a minute, or once a second above half of the limit.
-/// Between two counts this replica adds only what it stores itself, so several replicas may
-/// together exceed the limit a little.
+/// They are counted in the database once a minute, or once a second if the credential has used at
+/// least half of a limit. Between two counts this replica adds only what it stores itself, so
+/// several replicas may together exceed the limit a little.
 package final class IdempotencyQuota: Sendable {
-    /// The most responses that one credential may have stored.
+    /// The maximum number of responses that one credential may have stored.
     package static let answers = 100_000
-    /// The most bytes that the stored responses of one credential may have. What counts is their
+    /// The maximum size of the stored responses of one credential, in bytes. What counts is their
     /// stored form, encrypted or plain.
     package static let bytes = 64 << 20
     /// Seconds for the Retry-After header. Stored responses expire one by one, so some room appears
     /// soon.
     package static let retryAfter: Int64 = 600
-    /// The most credentials whose counts are held in memory. If there would be more, all counts are
-    /// dropped and made again.
+    /// The maximum number of credentials whose counts are held in memory. If there would be more,
+    /// all counts are dropped and made again.
     private static let principals = 10_000
 
     private struct Kept {

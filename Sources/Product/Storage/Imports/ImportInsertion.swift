@@ -58,8 +58,9 @@ struct ImportedSecrets: Sendable {
 /// What the undo of one row needs to know.
 enum ImportEffect: Sendable {
     case created
-    /// The user before the import, what the import set, the ids of the sign-ins that the import
-    /// linked, and the user's version after the import.
+    /// The row updated an existing user. The values are the user before the import, what the import
+    /// set, the ids of the sign-ins that the import linked, and the user's version after the
+    /// import.
     case updated(UserRow, secrets: ImportedSecrets, identities: [UUID], version: Int)
 
     var document: JSONValue {

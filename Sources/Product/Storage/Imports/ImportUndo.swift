@@ -95,8 +95,8 @@ extension UserRow {
 /// Removes imports that have ended and uploads that were abandoned, with their rows. Each is
 /// removed in batches, since one transaction for a large import would take too long.
 extension Database {
-    /// The most batches of one call (`batches`), and of one import in a call (`batchesOfOne`). The
-    /// second limit keeps a large import from delaying the others.
+    /// The maximum number of batches in one call (`batches`), and of batches of one import in a
+    /// call (`batchesOfOne`). The second limit keeps a large import from delaying the others.
     private static let batches = 100
     private static let batchesOfOne = 50
 

@@ -73,12 +73,12 @@ extension Change {
         return found.first.map { (row, $0.facts) }
     }
 
-    /// The most users that are counted for the daily limit, so that one statement does not read all
-    /// of a very large tenant.
+    /// The maximum number of users that are counted for the daily limit, so that one statement does
+    /// not read all of a very large tenant.
     private static let countedUsers = 1_000_000
 
-    /// Returns the most users on whom the rule may act in one day: 5 % of those who are not
-    /// deleted, and at least one.
+    /// Returns the maximum number of users on whom the rule may act in one day: 5 % of the users
+    /// who are not deleted, and at least one user.
     package func inactivityCap() async throws -> Int {
         let live = try await query(
             """

@@ -107,7 +107,7 @@ extension Change {
     }
 
     /// Returns the SQL assignments for a role that this change's actor gives. If the role stays the
-    /// same, so does the recorded actor who gave it.
+    /// same, the recorded giver of the role stays the same too.
     func roleGiven(_ role: UserRole) -> SQL {
         """
         role_by_type = CASE WHEN role = \(role.rawValue) THEN role_by_type ELSE \(actor.type) END,

@@ -19,7 +19,8 @@ package struct InviteRequest: Sendable {
     /// How the token is delivered. For `mail` the mail limits are checked before anything is
     /// written.
     package var delivery: Invite.Delivery
-    /// Whether a pending invite is sent again with a new token. Otherwise it is returned unchanged.
+    /// Whether a pending invite is sent again with a new token. If false, the pending invite is
+    /// returned unchanged.
     package var resend: Bool
     /// Whether a pending invite gets `role` instead of its own role. It then keeps its token.
     package var rolePrevails = false
@@ -154,7 +155,8 @@ extension Change {
         return InviteResult(outcome: .created, invite: invite, token: token)
     }
 
-    /// Changes the role of a pending invite. Its end becomes `latest` if that is earlier.
+    /// Changes the role of a pending invite. If the invite would end after `latest`, it now ends at
+    /// `latest`.
     private func give(
         _ role: UserRole, to pending: InviteRow, until latest: Timestamp?
     ) async throws -> InviteResult {

@@ -27,8 +27,8 @@ extension Change {
     func invitedUser(
         _ email: EmailAddress, _ role: UserRole
     ) async throws -> UUID {
-        // Another transaction may create or delete the row between the two statements below. They
-        // are then tried again.
+        // Another transaction may create or delete the row between the two statements below. The
+        // loop then repeats both.
         for _ in 0..<3 {
             if let user = try await lockLiveUser(email.key) {
                 try Self.checkInvitable(user.id, user.status)

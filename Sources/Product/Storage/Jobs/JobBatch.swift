@@ -95,7 +95,7 @@ extension Change {
     }
 
     /// Returns the job, locked, so that no one else takes, pauses or ends it before the transaction
-    /// ends. Throws `LostJob` if this runner no longer has it.
+    /// ends. Throws `LostJob` if this runner no longer has the job.
     fileprivate func leasedJob(_ lease: JobRow) async throws -> JobRow {
         let rows = try await query(
             """
@@ -181,7 +181,7 @@ package struct JobWork: Sendable {
     /// The principal in whose name the job acts, with its current rights: the job's creator, or the
     /// principal that last resumed the job or began its undo.
     package let principal: Principal
-    /// The most rows of this batch.
+    /// The maximum number of rows of this batch.
     package let limit: Int
 
     /// Returns the result of one row. If `body` throws a refusal, its writes are rolled back and a

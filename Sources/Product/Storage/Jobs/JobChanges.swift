@@ -126,7 +126,7 @@ extension Change {
 
 /// Why a job is paused.
 package enum JobPause: String, Sendable {
-    /// A caller paused it.
+    /// A caller paused the job.
     case requested
     /// The tenant is suspended. The job is resumed automatically when the tenant is active again.
     case tenantSuspended = "tenant_suspended"

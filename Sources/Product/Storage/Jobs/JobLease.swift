@@ -17,7 +17,8 @@ extension Database {
     static let dueJobs = 64
 
     /// Returns the due jobs, at most one for each tenant, the longest waiting first. If a tenant
-    /// has a running job, only that job can be due, when its lease is over.
+    /// has a running job, no other job of the tenant is due, and the running job is due only when
+    /// its lease is over.
     package func dueJobs() async throws(PostgresError) -> [DueJob] {
         let now = clock()
         return try await platform.read(
@@ -84,7 +85,8 @@ extension Database {
                 """
             ).first.map(JobRow.init)
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Another job of the tenant was started at the same moment.
+            // The lease is not taken, because another job of the tenant was started at the same
+            // moment.
             return nil
         }
     }

@@ -150,7 +150,8 @@ extension TenantScope {
         ).all(JobResult.ofReport)
     }
 
-    /// Returns the number of rows, counted up to 10,001.
+    /// Returns the number of the job's results. If there are more than 10,000, it counts only to
+    /// 10,001.
     package func resultCount(
         of job: UUID, status: JobResult.Status? = nil
     ) async throws(PostgresError) -> ListTotal {
@@ -248,22 +249,22 @@ extension Change {
 
 /// The limits of a tenant's jobs.
 package enum JobLimits {
-    /// The most jobs that are queued, running or paused.
+    /// The maximum number of jobs of a tenant that are queued, running or paused.
     package static let live = 20
-    /// The most rows of a bulk action.
+    /// The maximum number of rows of a bulk action.
     package static let rows = 100_000
-    /// The most rows of all jobs of a tenant together, including ended jobs that are kept for their
-    /// reports. It is enough for ten imports of the largest size.
+    /// The maximum number of rows of all jobs of a tenant together, including ended jobs that are
+    /// kept for their reports. It is enough for ten imports of the largest size.
     package static let kept = 50_000_000
-    /// The most rows of one batch. Each row needs a savepoint, and PostgreSQL holds only 64
-    /// savepoints of a transaction in memory.
+    /// The maximum number of rows of one batch. Each row needs a savepoint, and PostgreSQL holds
+    /// only 64 savepoints of a transaction in memory.
     package static let batch = 50
 }
 
 /// The limit that the tenant has reached.
 package enum TooManyJobs: Error, Sendable {
     case live
-    /// The rows of all the tenant's jobs, including the new one.
+    /// All the tenant's jobs, including the new one, would have too many rows.
     case rows
 }
 
