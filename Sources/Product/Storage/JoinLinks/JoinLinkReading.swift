@@ -13,8 +13,8 @@ package enum BroughtToken: Sendable, Equatable {
 
 extension Change {
     /// Whether `inviter` is the id of a key that is not revoked and may still invite. The key may
-    /// be this tenant's or the platform's. Its expiry is not checked, since its join links expire
-    /// together with it.
+    /// be this tenant's or the platform's. The key's expiry is not checked, since a join link
+    /// expires together with the key that made the link.
     private func isLive(inviter text: String) async throws(PostgresError) -> Bool {
         guard let id = UUID(text) else { return false }
         let condition: SQL =
@@ -32,8 +32,8 @@ extension Change {
         return !platforms.isEmpty
     }
 
-    /// Returns the join link that meets the condition, without locking its row. The link's state is
-    /// checked again when a use of the link is counted.
+    /// Returns the join link that meets the condition, without locking its row. Since the link may
+    /// change, its state is checked again when a use of the link is counted.
     func joinLink(where condition: SQL) async throws(PostgresError) -> JoinLinkFacts? {
         let rows = try await query(
             """
@@ -133,8 +133,8 @@ package struct OfferedJoinLink: Sendable {
     package var row: JoinLinkRow
     package var tenant: TenantRow
 
-    /// Returns the code of the reason why the link admits nobody, such as `join_revoked`; `nil` if
-    /// the link works.
+    /// Returns the code of the reason why the link admits no person, such as `join_revoked`; `nil`
+    /// if the link works.
     package func fault(at now: Timestamp) -> String? {
         let status = row.link.status(at: now)
         guard status == .active else { return "join_\(status.rawValue)" }

@@ -10,9 +10,9 @@ package struct JoinLinkRow: ListedRow {
     package var returnTo: String?
     /// The type of the actor who made the link, such as `operator` or `key`.
     package var makerType: String
-    /// The id of that actor, as text.
+    /// The id of the actor who made the link, as text.
     package var makerID: String
-    /// The actor's name at the time when the link was made.
+    /// The name of the actor who made the link, as it was at that time.
     package var makerName: String
     /// The version, which increases with each change; the ETag is made from it.
     package var version: Int
@@ -26,7 +26,7 @@ package struct JoinLinkRow: ListedRow {
         maker_id, maker_name, version, created_at
         """
 
-    /// The number of `columns`. Further selected columns begin at this index.
+    /// The number of columns in `columns`. In a selected row, further columns begin at this index.
     static let end = 13
 
     init(_ row: Row) throws(PostgresError) {
@@ -59,7 +59,7 @@ package struct JoinLinkRequest: Sendable {
     /// The email domains that the link admits, as A-labels; empty for every domain.
     package var domains: [String]
     package var maxUses: Int
-    /// The end of the link, exclusive.
+    /// The time from which the link no longer works.
     package var expiresAt: Timestamp
     /// The address to which the link's page redirects at the end, checked against the tenant's
     /// clients; `nil` for none.

@@ -11,8 +11,8 @@ package struct ListHistogram: Sendable {
         package var exact: Bool
     }
 
-    /// The largest exact count of a bar; counting stops above it. So a histogram of any list reads
-    /// a limited number of rows.
+    /// The largest number of rows that is counted exactly for one bar; counting stops above this
+    /// number. So a histogram reads a limited number of rows, however long the list is.
     package static let most = 1000
 
     package var since: Timestamp
@@ -21,8 +21,8 @@ package struct ListHistogram: Sendable {
     package var bars: [Bar]
 
     /// Returns the SQL that selects the start of each bar and its number of rows, counted up to
-    /// `most` plus one. `source` takes a further condition and returns the SQL of the list's rows
-    /// that meet it.
+    /// `most` plus one. `source` is a function: given a further condition, it returns the SQL of
+    /// the list's rows that meet this condition.
     static func counting(
         _ starts: [Timestamp], until: Timestamp, of column: SQL, _ source: (SQL) -> SQL
     ) -> SQL {
@@ -108,8 +108,9 @@ package struct HistogramRequest: Sendable {
 
 extension Database {
     /// Returns the histogram; `nil` if PostgreSQL does not know the zone. `column` is the column
-    /// with the time of a row, and `oldest` selects the time of the oldest row. `source` takes a
-    /// further condition and returns the SQL of the rows that meet it and pass the filters.
+    /// with the time of a row, and `oldest` selects the time of the oldest row. `source` is a
+    /// function: given a further condition, it returns the SQL of the rows that meet this condition
+    /// and pass the filters.
     func histogram(
         _ request: HistogramRequest, of column: SQL, oldest: SQL, in tenant: UUID?,
         _ source: (SQL) -> SQL

@@ -3,8 +3,8 @@ import Text
 
 /// The number of rows in a list: the exact number or a lower bound.
 package struct ListTotal: Sendable, Equatable {
-    /// The largest exact total; counting stops above it. A larger exact number would be of little
-    /// use, and counting it would require reading the whole table.
+    /// The largest total that is counted exactly. Counting stops above this number, since a larger
+    /// exact number is of little use and would require reading the whole table.
     package static let most = 10_000
 
     package var value: Int
@@ -91,10 +91,10 @@ extension Rows {
 /// transaction.
 struct ListStatement {
     var columns: SQL
-    /// A table and a condition, such as `users WHERE tenant_id = …`.
+    /// The SQL after FROM: a table and a condition, such as `users WHERE tenant_id = …`.
     var source: SQL
-    /// Whether nearly all of the tenant's rows meet the condition, and an index by age exists for
-    /// them.
+    /// Whether nearly all of the tenant's rows meet the condition in `source`, and an index has
+    /// these rows in order of age.
     var isWide = false
 
     func page(_ list: ListQuery) -> SQL {
@@ -119,13 +119,14 @@ struct ListStatement {
 package struct ListQuery: Sendable {
     package enum Sort: Sendable {
         case createdAt
-        /// Only for lists of events.
+        /// Sorts by the time of an event. Only for lists of events.
         case occurredAt
-        /// Only for lists whose rows have an address.
+        /// Sorts by the address. Only for lists whose rows have an address.
         case email
-        /// Only for lists whose rows have a name; ignores case.
+        /// Sorts by the name, ignoring case. Only for lists whose rows have a name.
         case name
-        /// Only for lists of users. Users who have never signed in come before all who have.
+        /// Sorts by the time of the last sign-in, as if users who have never signed in did so
+        /// before all others. Only for lists of users.
         case lastSignIn
     }
 
@@ -158,7 +159,7 @@ package struct ListQuery: Sendable {
     /// order and the limit.
     var tail: SQL { "\(keyset)\(order(of: "")) LIMIT \(raw: "\(fetched)")" }
 
-    /// Returns the ORDER BY clause of the list. `table` is put before the name of each column; it
+    /// Returns the ORDER BY clause of the list. `table` is the prefix of each column's name and
     /// includes the dot.
     func order(of table: SQL) -> SQL {
         let direction: SQL = descending ? "DESC" : "ASC"
@@ -185,10 +186,10 @@ package struct ListQuery: Sendable {
     /// A cursor's value for a user who has never signed in.
     static let never = "never"
 
-    /// Returns a condition, beginning with AND, that is true for every value of a time column. It
-    /// is for lists whose only other condition is the tenant. With it, PostgreSQL reads in the
-    /// order of the index. Without it and without statistics of the table, PostgreSQL would assume
-    /// few rows, and sort all of them for one page.
+    /// Returns a condition, beginning with AND, that is true for every value of a time column. If a
+    /// list has no other condition than its tenant, this condition makes PostgreSQL read the list
+    /// in the order of the index. Without it, in a table that has no statistics, PostgreSQL would
+    /// assume that there are few rows, and would sort all of them for each page.
     static func everyTime(_ column: SQL) -> SQL {
         " AND \(column) BETWEEN '-infinity' AND 'infinity'"
     }

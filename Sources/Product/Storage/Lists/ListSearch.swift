@@ -8,16 +8,16 @@ struct ListSearch: Sendable {
     var ids: [[UUID]] = []
     /// The conditions that many rows meet, each beginning with AND.
     var conditions: [SQL] = []
-    /// The text to search for; `nil` if there is none. If few rows match its `patterns`, their ids
-    /// are in `ids`.
+    /// The text to search for; `nil` if there is none. If few rows match the text's `patterns`, the
+    /// ids of these rows are in `ids`.
     var text: SearchedText?
     /// The text to search for, if many rows match it; otherwise nil.
     var frequent: SearchedText?
-    /// The ids of some of the matching rows, if many rows match; otherwise nil. How many of these
-    /// rows pass the list's filters is a lower bound of the total.
+    /// The ids of some of the matching rows, if many rows match; otherwise nil. The number of these
+    /// rows that pass the list's filters is a lower bound of the list's total.
     var some: [UUID]?
-    /// Used if many rows meet a condition: these rows in order of age, read from the index of
-    /// another table. `nil` if no such index can be used.
+    /// If many rows meet a condition, and the index of another table has these rows in order of
+    /// age, says how to read them from that index; otherwise nil.
     var byAge: AgedRows?
 
     /// The ids that are in every list of `ids`; `nil` if `ids` is empty.
@@ -54,8 +54,9 @@ extension TenantScope {
         return search
     }
 
-    /// The largest number of matches that counts as few. At this number, both ways to make a page
-    /// cost about the same in a table of a million rows.
+    /// The largest number of matches that counts as few. At this number, in a table of a million
+    /// rows, fetching the matches by their ids costs about as much as reading the list in its own
+    /// order.
     static let few = 4000
     /// How many matches of a frequent text are fetched at a time.
     private static let most = 2000
@@ -78,8 +79,8 @@ extension TenantScope {
             other.ids.append(together)
             rows = try await readLagging(listed.sql(other, list))
             found = try decode(rows)
-            // If the list is sorted by last sign-in, these matches are not the first matches in its
-            // order.
+            // In a list that is sorted by last sign-in, the matches that were looked up are not the
+            // first in the list's order. So they are enough only if there are no further matches.
             let isOther = list.sort == .lastSignIn
             if isOther || found.count < list.fetched, together.count == Self.most {
                 other.ids.removeLast()
@@ -93,8 +94,8 @@ extension TenantScope {
         return ListPage(found, list, total: total)
     }
 
-    /// Looks up the rows that match the text, and adds their ids to the search. If there are many,
-    /// adds only some of them.
+    /// Looks up the rows that match the text, and adds their ids to the search. If many rows match,
+    /// adds only some of the ids.
     private func look(
         for text: SearchedText, in name: SearchedList.Name, _ search: inout ListSearch
     ) async throws(PostgresError) {
@@ -106,7 +107,7 @@ extension TenantScope {
         var ids: [UUID] = []
         ids.reserveCapacity(rows.count)
         search.text = text
-        // A NULL among the matches means that there are more.
+        // A NULL among the ids means that there are more matches than ids.
         for row in rows {
             if let id = try row.get(0, as: UUID?.self) { ids.append(id) }
         }
@@ -146,8 +147,8 @@ struct SearchedText: Sendable {
     /// match one of two patterns: its text, or a word in its text, begins with the first searched
     /// word.
     let patterns: [String]
-    /// The patterns of each word that is not looked up. For each such word, a row must match one of
-    /// the patterns.
+    /// The patterns of the words that are not looked up: one list of patterns for each word. A row
+    /// must match at least one pattern of every list.
     private let others: [[String]]
     private let isAll: Bool
 
@@ -174,7 +175,7 @@ struct SearchedText: Sendable {
 
     /// Returns a condition with the LIKE inside a CASE. The planner then assumes that half of the
     /// rows meet the condition, and reads in the order of the index. Without the CASE, under
-    /// row-level security, it would assume that few rows meet the condition.
+    /// row-level security, the planner would assume that few rows meet the condition.
     private static func condition(_ patterns: [String], _ which: SQL, on content: SQL) -> SQL {
         " AND CASE WHEN \(content) LIKE \(which) (\(patterns)) THEN true ELSE false END"
     }
@@ -212,8 +213,8 @@ struct SearchedList: Sendable {
     /// Whether nearly all of the tenant's rows meet the condition.
     var isWide = false
     /// If the filter allows several values of one column, this has one condition for each value;
-    /// otherwise it is empty. Each condition begins with AND. For each, a database index returns
-    /// the rows in the list's order.
+    /// otherwise it is empty. Each condition begins with AND. A database index has the rows of each
+    /// condition in the list's order.
     var ways: [SQL] = []
     /// Returns the whole statement. `page` is the SQL of the page's rows; `counting` is the SQL of
     /// the column `counted`, or empty.
@@ -226,8 +227,8 @@ struct SearchedList: Sendable {
     func sql(_ search: ListSearch, _ list: ListQuery, walking most: Int? = nil) -> SQL {
         let walked = search.aged(list)
         var source = walked.map { $0 + " WHERE \(condition)" } ?? rows
-        // First selects the rows by id, then applies the other conditions, whatever the planner
-        // assumes.
+        // Makes PostgreSQL first select the rows by id and then apply the other conditions, even if
+        // its planner prefers the opposite order.
         let few = search.fewIDs
         if let few {
             source = """
@@ -342,15 +343,15 @@ package struct StoredText: Sendable {
 }
 
 extension SQL {
-    /// A condition, beginning with AND, that is true for every id. It is for lists that are read in
-    /// the order of ids, and has the same purpose as `ListQuery.everyTime` for lists in the order
-    /// of a time.
+    /// A condition, beginning with AND, that is true for every id. It makes PostgreSQL read a list
+    /// that is sorted by id in the order of the index. `ListQuery.everyTime` does the same for a
+    /// list that is sorted by a time.
     static let everyID: SQL = " AND id <= 'ffffffff-ffff-ffff-ffff-ffffffffffff'"
 
-    /// Returns the value of a text column in a form that no index can be used for. It is for a
-    /// statement that has another condition, whose index finds few rows. Without statistics of the
-    /// table, PostgreSQL considers both indexes equally good, and might choose the index that finds
-    /// nearly all rows.
+    /// Returns the SQL of a text column's value in a form for which PostgreSQL uses no index. A
+    /// statement needs this form if the index of another of its conditions finds few rows. With the
+    /// plain column, in a table that has no statistics, PostgreSQL might choose the index of this
+    /// column, even if that index finds nearly all rows.
     static func unindexed(_ column: StaticString) -> SQL { "(\(raw: "\(column)") || '')" }
 }
 
