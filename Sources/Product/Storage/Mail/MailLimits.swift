@@ -16,21 +16,26 @@ package struct MailLimitReached: Error, Sendable {
 /// server's own domain, but a tenant chooses the sender's name and the text.
 package enum MailLimit {
     package static let seconds: Int64 = 3600
-    /// Mails of one kind from one tenant to all addresses together.
+    /// The maximum number of mails of one kind that one tenant may send in an hour, to all
+    /// addresses together.
     package static let ofTenant = 20_000
-    /// Mails of the kinds in `MailPot.asks` from one tenant to one address.
+    /// The maximum number of mails of the kinds in `MailPot.asks` from one tenant to one address in
+    /// an hour.
     package static let asksOfTenant = 4
-    /// Mails of the kinds in `MailPot.asks` from all tenants together to one address.
+    /// The maximum number of mails of the kinds in `MailPot.asks` from all tenants together to one
+    /// address in an hour.
     package static let asks = 8
-    /// Mails of the kinds in `MailPot.ownAsks` from all tenants together to one address.
+    /// The maximum number of mails of the kinds in `MailPot.ownAsks` from all tenants together to
+    /// one address in an hour.
     package static let ownAsks = 4
-    /// Notices to one address that are sent without delay; further notices are collected into one
-    /// mail.
+    /// The number of notices to one address in an hour that are sent without delay. Further notices
+    /// are collected into one mail.
     package static let notices = 3
     /// Seconds for which a mail that collects notices waits for further notices. This wait and the
     /// sender's pause together take less than ten minutes.
     package static let foldingSeconds: Int64 = 540
-    /// The most notices whose text a collecting mail shows; the others are only counted.
+    /// The maximum number of notices whose text is in a mail that collects notices. Further notices
+    /// are only counted.
     package static let foldedNotices = 20
     /// The reason that is shown when a mail is not sent because its address has reached a limit.
     /// The text is the same for every limit.
@@ -86,9 +91,9 @@ extension Change {
         }
     }
 
-    /// Whether a mail of the kind to the address would be sent now. Any other transaction that
-    /// calls this for the address waits until this transaction ends, and so counts the mails of
-    /// this one.
+    /// Whether a mail of this kind to this address would be sent now. Locks the address until the
+    /// transaction ends: another transaction that calls this function for the same address waits,
+    /// and then also counts the mails of this transaction.
     package func hasRoom(
         _ kind: OutgoingMail.Kind, to address: String
     ) async throws -> Bool {

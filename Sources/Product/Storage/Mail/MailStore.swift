@@ -17,12 +17,13 @@ package struct DueMail: Sendable {
 }
 
 extension Change {
-    /// Queues a mail, which is sent if this transaction commits. Replaces waiting mails of the same
-    /// kind about the same object, since their links are no longer valid. Returns false if the
-    /// recipient's limit per hour is reached. Then the mail is not sent; if it is about an invite,
-    /// the invite shows this. A notice is never refused; beyond the limit it is collected into a
-    /// later mail. If the object or one of `people` is purged, the mail is dropped. `known` is the
-    /// mail's id if the object stores that id; then delivery reports are expected.
+    /// Queues a mail, which is sent if this transaction commits. The new mail replaces waiting
+    /// mails of the same kind about the same object, since their links are no longer valid. If the
+    /// recipient's limit per hour is reached, returns false and queues nothing; an invite then
+    /// shows that its mail was not sent. A notice is never refused: beyond the limit, it is
+    /// collected into a later mail. If the object or one of `people` is purged, the mail is
+    /// dropped. `known` is the mail's id if the object stores that id; then delivery reports are
+    /// expected.
     @discardableResult
     package func post(
         _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil
@@ -50,7 +51,8 @@ extension Change {
         _ mail: OutgoingMail, of people: [UUID]
     ) async throws {
         if !mail.link.isEmpty {
-            // Records the notice itself, so that the limit of its kind counts it.
+            // Also stores the collected notice as a mail that is already finished, so that it
+            // counts towards the limit of its kind.
             try await query(
                 """
                 INSERT INTO mail (tenant_id, id, kind, about, recipient, created_at, ended_at,
@@ -112,7 +114,8 @@ extension Change {
             """)
     }
 
-    /// Edits waiting mails of this kind about this object. Their links stay valid.
+    /// Changes the content of waiting mails of this kind about this object. The links in these
+    /// mails stay valid.
     func rewriteMail(
         _ kind: OutgoingMail.Kind, about thing: UUID,
         _ edit: (inout OutgoingMail) -> Void
@@ -133,7 +136,7 @@ extension Change {
         }
     }
 
-    /// The name of this change's tenant.
+    /// Returns the name of the tenant in which this change is made.
     package func tenantName() async throws -> String {
         try await query("SELECT name FROM tenants WHERE id = \(tenant)").only {
             (row) throws(PostgresError) in try row.get(0)
@@ -179,7 +182,7 @@ extension Database {
                 WHERE tenant_id = \(tenant) AND id = \(id) AND next_at <= \(now)
                 RETURNING kind, about, letter, attempts, return_token
                 """)
-            // Another sender has taken the mail in the meantime.
+            // Skips a mail that another sender has taken in the meantime.
             guard let row = taken.first else { continue }
             let sealed: [UInt8]? = try row.get(2)
             let plain = try? open(sealed ?? [], .mail, of: tenant, row: id)
@@ -250,8 +253,8 @@ extension Database {
 /// The delivery of an invite's mail. If the invite is mailed again, the new mail has another id, so
 /// that reports about the earlier mail are ignored.
 extension Change {
-    /// Records that the mail server accepted the mail or, with `words`, that it was refused. Does
-    /// nothing if a delivery report came first.
+    /// Records in the invite that the mail server accepted the mail or, if `words` is not nil, that
+    /// it refused the mail. Does nothing if a delivery report came first.
     func showSending(_ mail: UUID, of invite: UUID, refused words: String?) async throws {
         guard let words else {
             try await query(
@@ -266,9 +269,9 @@ extension Change {
         if let shown { try await audit(.inviteMailRefused, shown.target, shown.changes) }
     }
 
-    /// Records a delivery report on the invite whose mail the report is about, and returns what
-    /// changed. `token` is from the return address to which the report came. `report` is nil if the
-    /// message that came was no delivery report.
+    /// Records a delivery report in the invite whose mail the report is about, and returns what
+    /// changed. `token` is the token of the return address to which the message was sent. `report`
+    /// is nil if the message is no delivery report.
     package func take(
         _ report: DeliveryReport?, to token: String
     ) async throws -> BounceResult {
@@ -295,8 +298,9 @@ extension Change {
         return .bounced
     }
 
-    /// Sets the invite's delivery status if `mail` is its last mail and the condition is true;
-    /// otherwise returns nil. `updated_at` does not change, since no caller changed the invite.
+    /// Sets the invite's delivery status and returns the change. If `mail` is not the invite's last
+    /// mail, or the condition is false, changes nothing and returns nil. `updated_at` stays the
+    /// same, since no caller changed the invite.
     private func show(
         _ status: Invite.DeliveryStatus, _ words: String, _ mail: UUID, of invite: UUID,
         _ condition: SQL
@@ -329,9 +333,9 @@ extension Database {
     }
 
     /// Records that a mail is finished: the mail server accepted it, or it is given up for the
-    /// reason in `failure`, which is logged. `words` describes the failure in the invite that the
-    /// mail is about. `isRefused` means that the refusal is permanent, so that another attempt
-    /// would fail too.
+    /// reason in `failure`, which is logged. `words` is the description of the failure that the
+    /// mail's invite shows. `isRefused` means that the mail server refused the mail permanently, so
+    /// that another attempt would fail too.
     package func endMail(
         _ mail: DueMail, failure: String?, words: String?, isRefused: Bool = false
     ) async throws {

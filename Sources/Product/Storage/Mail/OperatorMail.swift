@@ -8,17 +8,17 @@ import Text
 /// together. Mails that tenants send to the same address never delay mails to the platform's own
 /// operators.
 extension Change {
-    /// The most mails of one kind to one operator in an hour.
+    /// The maximum number of mails of one kind to one operator in an hour.
     private static let alarmLimit = 20
-    /// The most mails to one operator in an hour about an added factor. Beyond this limit no factor
-    /// can be added, since the operator must get a mail about each addition.
+    /// The maximum number of mails about added factors to one operator in an hour. Beyond this
+    /// limit no factor can be added, since the operator must get a mail about each addition.
     private static let factorLimit = 60
     /// How many wrong second factors after the right password cause a mail.
     private static let refusalsToTell = 3
 
     /// Notifies the operator that a factor or the password of the account changed; `what` is a
-    /// clause such as `passkey added`. Beyond the limit no mail is sent. Then adding a factor
-    /// throws 409, since only the link in the mail can invalidate the factor. Any other change is
+    /// clause such as `passkey added`. If the limit of mails is reached, adding a factor throws
+    /// 409, since only the link in the mail can invalidate the factor. Any other change is then
     /// made without a mail.
     package func tellOfChange(
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow,

@@ -10,7 +10,7 @@ package struct OutgoingMail: Sendable {
         case passwordReset = "password_reset"
         /// To a user's new address, which the link confirms.
         case emailChange = "email_change"
-        /// To a user's old address; `message` is the new address.
+        /// To the old address of a user whose address was changed; `message` is the new address.
         case emailChanged = "email_changed"
         /// To a user whose account got another identity; `message` says at which provider.
         case signInAdded = "sign_in_added"
@@ -22,14 +22,14 @@ package struct OutgoingMail: Sendable {
         /// To both addresses of a person whose records were merged; `message` is the address that
         /// stays.
         case merged
-        /// To both addresses: a merge was undone, so that there are two users again.
+        /// To the addresses of two users whose merge was undone.
         case mergeUndone = "merge_undone"
         /// To a person who asked to join: they may sign in now.
         case joinApproved = "join_approved"
         /// To a person who asked to join and was declined; `message` is the operator's text.
         case joinDeclined = "join_declined"
-        /// To a person who has not used the account for long; `message` is the day of the
-        /// suspension, nil if none follows.
+        /// To a person who has not used the account for long; `message` is the day on which the
+        /// account will be suspended, or nil if it will not be.
         case inactivityWarning = "inactivity_warning"
         /// To an operator: the password or a factor of the account changed; `message` says which.
         case operatorChanged = "operator_changed"
@@ -57,8 +57,8 @@ package struct OutgoingMail: Sendable {
             }
         }
 
-        /// Whether a person waits for the mail at a page, or the mail may reveal a thief. Such a
-        /// mail is sent before a tenant's invites.
+        /// Whether mails of this kind are sent before a tenant's invites, because a person waits
+        /// for the mail at a page or because the mail may reveal a thief.
         var isUrgent: Bool {
             switch self {
             case .passwordReset, .operatorLink, .emailChange, .operatorChanged, .operatorSignIn,

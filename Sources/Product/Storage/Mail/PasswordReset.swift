@@ -25,8 +25,9 @@ extension Change {
             """)
     }
 
-    /// Mails a reset link to the operator who has confirmed the address. If there is none, mails it
-    /// to the only operator with the address. In a tenant, only the tenant's own operators count.
+    /// Mails a reset link to the operator who has confirmed the address. If no operator has
+    /// confirmed it, mails the link to the operator with this address, but only if there is exactly
+    /// one. In a tenant, only the tenant's own operators count.
     func offerOperatorReset(
         _ emailKey: String, _ publicURL: String
     ) async throws {
@@ -127,8 +128,8 @@ extension Database {
         }
     }
 
-    /// Whether an operator's reset link is still valid. It is checked first, so that no password is
-    /// hashed for an invalid link.
+    /// Whether an operator's reset link is still valid. The caller checks this before it hashes the
+    /// new password, so that no password is hashed for an invalid link.
     package func isOperatorResetLive(_ tokenHash: [UInt8]) async throws(PostgresError) -> Bool {
         try await !app.read(
             """
@@ -168,8 +169,8 @@ extension Database {
             if link.isMailed {
                 try await named.confirmOperator(id)
             } else {
-                // This link came from the server's administrator, for an operator who can no longer
-                // sign in in any other way.
+                // Resets the factors too: the server's administrator made this link, for an
+                // operator who can no longer sign in in any other way.
                 try await named.resetFactors(of: person)
             }
             return person
@@ -264,8 +265,8 @@ private struct DeadReset: Error {}
 /// A request for a password reset that has not been handled yet.
 package struct ResetAsk: Sendable {
     package var id: UUID
-    /// The request is for the users and the own operators of this tenant. If it is for an operator
-    /// of the platform, this is the nil tenant.
+    /// The tenant whose users and own operators the request is for; the nil tenant if the request
+    /// is for an operator of the platform.
     package var tenant: UUID
     package var emailKey: String
     /// The address to which the page of a user's reset leads after the new password is set; `nil`
@@ -277,9 +278,10 @@ package struct ResetAsk: Sendable {
 /// the other. Most requests have no effect: a request for an unknown address costs only one
 /// look-up.
 extension Database {
-    /// The most requests per hour that are handled for one address and tenant; more are dropped.
+    /// The maximum number of requests for one address and tenant that are handled in an hour.
+    /// Further requests are dropped.
     static let resetsAnHour = MailLimit.ownAsks
-    /// The most requests that may wait.
+    /// The maximum number of requests for resets that may wait at the same time.
     package static let waitingResetAsks = 10_000
     /// Seconds for which a replica leases the requests that it has taken.
     private static let resetAskLease: Int64 = 60
