@@ -3,8 +3,8 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// The limit of the possible duplicates that one look-up returns for a user. A look-up is for
-    /// one address or subject. The same limit applies to the external ids of one user.
+    /// The maximum number of possible duplicates that are found for one user by one address or
+    /// subject. It is also the maximum number of external ids that are looked up for one user.
     static let partnerLimit = 5
 
     /// The possible duplicates of the users of one page, and the page itself. A pair has one item
@@ -93,8 +93,8 @@ struct DuplicateSearch {
         user.identities.filter(\.isEmailTrusted).compactMap(\.email)
     }
 
-    /// Finds pairs of users: a trusted provider reported the address of one user for an identity of
-    /// the other.
+    /// Finds pairs of users: an identity of one user has an address that a trusted provider
+    /// reported, and this address is the other user's own address.
     func addresses(in tenant: UUID) -> SQL {
         let asked = asked { user in
             Self.trusted(user).compactMap { text in
@@ -203,7 +203,7 @@ struct DuplicateSearch {
 package struct DuplicatePair: Sendable {
     package var first: UserRow
     package var second: UserRow
-    /// At least one item.
+    /// Why the two users may be one person; at least one item.
     package var evidence: [DuplicateEvidence]
 }
 
@@ -223,6 +223,6 @@ package struct DuplicateEvidence: Sendable, Hashable {
     }
 
     package var kind: Kind
-    /// The address, the subject or the external id.
+    /// The address, the subject or the external id by which the pair was found.
     package var value: String
 }

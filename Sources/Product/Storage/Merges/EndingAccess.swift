@@ -74,8 +74,8 @@ extension Change {
         return reasons
     }
 
-    /// Ends all access since the merge, except what `accessToJudge` reports. Must be called after
-    /// the moved keys were given back to the loser.
+    /// Ends all access to the winner's account that was created since the merge, except what
+    /// `accessToJudge` reports. Must be called after the moved keys were given back to the loser.
     func endAccess(
         to winner: UserRow, since merge: MergeRow
     ) async throws -> EndedAccess {
@@ -98,8 +98,8 @@ extension Change {
         return ended
     }
 
-    /// The keys that were created or rotated since the merge. It does not matter who did so, since
-    /// either person may know the secret.
+    /// Returns the ids of the keys that were created or rotated since the merge. It does not matter
+    /// which of the two persons created or rotated a key, since both may know its secret.
     private func keys(since merge: MergeRow) async throws -> [UUID] {
         try await query(
             """
@@ -130,9 +130,8 @@ extension Change {
         ).all(Self.id)
     }
 
-    /// Removes a password that is newer than the merge; returns whether there was one. A password
-    /// that the winner had before the merge is lost; the winner can then set a new password by
-    /// mail.
+    /// Removes the winner's password if it was set after the merge; returns whether it was. A
+    /// password that it replaced cannot be restored, but the winner can set a new password by mail.
     private func endPassword(
         of winner: UserRow, since merge: MergeRow
     ) async throws -> Bool {
@@ -151,8 +150,7 @@ extension Change {
         return ended.affected > 0
     }
 
-    /// Removes the password identity if it is newer than the merge, that is, if the winner had none
-    /// before.
+    /// Removes the winner's password identity if it was created after the merge.
     private func removePasswordSignIns(
         of winner: UserRow, since merge: MergeRow
     ) async throws {
@@ -166,8 +164,8 @@ extension Change {
         }
     }
 
-    /// Removes a PIN that is newer than the merge; returns whether there was one. A PIN from before
-    /// the merge is lost as well, but a new one can be set without it.
+    /// Removes the winner's PIN if it was set after the merge; returns whether it was. A PIN that
+    /// it replaced cannot be restored, but the winner can set a new PIN without it.
     private func endPin(of winner: UserRow, since merge: MergeRow) async throws -> Bool {
         let ended = try await query(
             """

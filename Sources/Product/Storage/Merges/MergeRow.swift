@@ -19,7 +19,7 @@ package struct MergeRow: ListedRow {
     package var createdByType: String
     package var createdByID: String
     package var createdByName: String
-    /// How many identities, invites and addresses were moved.
+    /// How many identities, invites and addresses the merge moved from the loser to the winner.
     package var identities: Int
     package var invites: Int
     package var addresses: Int
@@ -28,10 +28,10 @@ package struct MergeRow: ListedRow {
     /// were never proved.
     package var left: Int
 
-    /// What access the undo ended; `nil` before the undo.
+    /// The access that ended when this merge was undone; `nil` before the undo.
     package var ended: EndedAccess?
 
-    /// The time until which the merge can be undone, exclusive.
+    /// The time from which the merge can no longer be undone.
     package var undoUntil: Timestamp { createdAt.adding(seconds: Self.undoSeconds) }
 
     /// Seconds for which a merge can be undone.

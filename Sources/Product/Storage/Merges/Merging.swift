@@ -5,8 +5,9 @@ import Text
 
 extension Change {
     /// Merges the loser's record into the winner's. Before anything changes, calls `permit` with
-    /// both users, which throws if the caller may not merge them. Throws 404 if a user does not
-    /// exist, and 409 `conflict` with the id of a user who is suspended, deleted or merged.
+    /// both users; `permit` throws if the caller may not merge them. Throws 404 if a user does not
+    /// exist. Throws 409 `conflict` if a user is suspended, deleted or merged; the error names this
+    /// user's id.
     package func mergeUsers(
         winner: UUID, loser: UUID,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
@@ -34,8 +35,8 @@ extension Change {
         }
     }
 
-    /// Throws 409 if the merge would activate a winner with a sign-in that was never proved. Anyone
-    /// could have signed up as this user, and would know the password.
+    /// Throws 409 if the merge would activate a winner who has a sign-in that was never proved. A
+    /// stranger may have created this sign-in, and would then know the password of an active user.
     private func requireProved(_ winner: UserRow, _ loser: UserRow) async throws {
         guard winner.status == .pending, loser.status == .active else { return }
         let unproved = try await query(
@@ -233,8 +234,9 @@ extension Change {
             """)
     }
 
-    /// Completes the winner's row. The winner's own role, name, password and PIN stay. The winner
-    /// is exempt from the inactivity rule if either user was.
+    /// Updates the winner's status, last sign-in and exemption from the inactivity rule after the
+    /// merge. The winner is exempt if either user was. The winner's own role, name, password and
+    /// PIN stay.
     private func settle(
         _ winner: UserRow, after loser: UserRow
     ) async throws(PostgresError) {
@@ -314,13 +316,13 @@ extension UserRow {
 /// A key of the loser that the merge moved to the winner.
 package struct MovedKey: Sendable {
     package var id: UUID
-    /// The scopes before the merge.
+    /// The scopes that the key had before the merge.
     package var scopes: [String]
-    /// The scopes that the key keeps: those that the winner's role permits too, and those of the
-    /// tenant's own catalogue.
+    /// The scopes that the key has after the merge: of its earlier scopes, those that the winner's
+    /// role permits too and those of the tenant's own catalogue.
     package var kept: [String]
 
-    /// The scopes that the key lost.
+    /// The scopes that the key lost by the merge.
     package var refused: [String] {
         scopes.filter { scope in !kept.contains { sameBytes($0, scope) } }
     }

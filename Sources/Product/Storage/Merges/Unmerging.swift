@@ -5,14 +5,15 @@ import Text
 
 /// Why a merge cannot be undone.
 package struct UndoConflict: Error {
-    /// One reason. `pointer` is a JSON pointer into the merge.
+    /// One reason why the merge cannot be undone. `pointer` is a JSON pointer to the member of the
+    /// merge that the reason is about.
     package struct Reason: Sendable {
         package var pointer: String
         /// The reason in one sentence.
         package var detail: String
     }
 
-    /// At least one reason.
+    /// The reasons why the merge cannot be undone; at least one.
     package var reasons: [Reason]
 }
 
@@ -172,7 +173,7 @@ extension Change {
         try await giveBackKeys(merge, to: loser)
         try await giveBackLeft(merge)
         try await putInSearch(loser)
-        // The schema may have changed since the merge.
+        // Indexes the attributes anew, since the tenant's schema may have changed since the merge.
         index(
             loser.attributes, of: loser.id, createdAt: loser.createdAt,
             by: try await attributeSchema().schema)
@@ -199,8 +200,8 @@ extension Change {
             """)
     }
 
-    /// Gives the moved keys back to the loser. Each key gets its earlier scopes back, unless its
-    /// scopes were changed after the merge.
+    /// Gives the moved keys back to the loser. If a key's scopes were not changed after the merge,
+    /// the key gets its earlier scopes back.
     private func giveBackKeys(_ merge: MergeRow, to loser: UserRow) async throws {
         for key in merge.keys.sorted(by: { $0.id < $1.id }) {
             let rows = try await query(
