@@ -8,8 +8,8 @@ extension Database {
     /// Ends every session, removes the password, forgets the known devices, and mails a link to set
     /// a new password. The used link itself cannot set a password, since an old mail may be in the
     /// hands of others. The factor that the mail is about is invalidated. All other factors stay,
-    /// since somebody who only reads the mail must not be able to bypass them. Returns nil if the
-    /// token is unknown, used or expired. `needsPassword` says whether there was a password.
+    /// since a person who can only read the mail must not be able to bypass them. Returns nil if
+    /// the token is unknown, used or expired. `needsPassword` says whether there was a password.
     package func disown(
         tokenHash: [UInt8], publicURL: String, requestID: String, ip: String?
     ) async throws -> (person: OperatorRow, needsPassword: Bool)? {
@@ -52,7 +52,7 @@ struct UsedLink {
     let person: UUID
     let isMailed: Bool
     let madeAt: Timestamp
-    /// The factor that the mail with the link is about; `nil` if it is about none.
+    /// The factor that the mail with the link is about; `nil` if the mail is about no factor.
     let factor: AddedFactor?
 
     init(person: UUID, _ row: Row) throws(PostgresError) {
@@ -65,10 +65,12 @@ struct UsedLink {
 
 /// Which "this was not me" links survive when an operator's other links are deleted.
 enum KeptLinks {
-    /// All "this was not me" links: a thief who sets a password must not be able to delete them.
+    /// All "this was not me" links survive, since a thief who sets a password must not be able to
+    /// delete them.
     case aboutAnything
-    /// Only the "this was not me" links about an added factor, since each can still invalidate its
-    /// factor. The other links are not needed, since the sessions have already ended.
+    /// Only the "this was not me" links about an added factor survive, since each can still
+    /// invalidate its factor. The other links are not needed, since the sessions have already
+    /// ended.
     case aboutFactors
 }
 

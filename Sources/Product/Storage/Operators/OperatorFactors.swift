@@ -6,8 +6,8 @@ import Text
 
 /// The factors with which an operator can prove that they are present.
 package struct OperatorFactors: Sendable, Equatable {
-    /// Whether the operator can sign in with a password. This is false, even with a password, if
-    /// the operator must sign in at the provider.
+    /// Whether the operator can sign in with a password. False if the operator has no password, or
+    /// has one but must sign in at the provider.
     package var hasPassword = false
     /// The number of passkeys that browsers offer at this server's name.
     package var passkeys = 0
@@ -33,7 +33,7 @@ package struct OperatorFactors: Sendable, Equatable {
         passkeys > 0 || unusablePasskeys > 0 || totp || isAppDisowned
     }
 
-    /// Whether there are second factors but none can be used.
+    /// Whether the operator has second factors but can use none of them.
     package var areUnusable: Bool { hasSecondFactor && passkeys == 0 && !totp }
 
     /// Whether the operator can sign in and prove presence without a mailed link or a recovery
@@ -52,7 +52,8 @@ package struct OperatorFactors: Sendable, Equatable {
         if passkeys > 0 { methods.append(.passkey) }
         if totp { methods.append(.totp) }
         if !hasSecondFactor, hasPassword { methods.append(.password) }
-        // GitHub and Google do not report when their user signed in.
+        // Of the providers, only those of the kind `oidc` can be used for a step-up, since GitHub
+        // and Google do not report when their user signed in.
         if !hasSecondFactor, providerKind == "oidc" { methods.append(.provider) }
         return methods
     }
@@ -236,8 +237,8 @@ extension Database {
     /// Seconds within which a new seed must be confirmed with a code.
     package static let totpSetupSeconds: Int64 = 900
 
-    /// Uses up a code of the app. Returns false if it is wrong or was used before. One statement
-    /// decides which of two requests with the same code succeeds.
+    /// Uses up a code of the operator's authenticator app. Returns false if the code is wrong or
+    /// was used before. Of two concurrent requests with the same code, only one succeeds.
     package func useTotp(_ code: String, of person: UUID) async throws -> Bool {
         let rows = try await app.read(
             """
@@ -280,9 +281,10 @@ extension Change {
             """)
     }
 
-    /// Confirms the new seed with a code, which is used up. The new seed replaces an earlier
-    /// confirmed seed. Sign-in links become invalid, since they sign in without the app. Returns
-    /// false if the code is wrong, or if there is no new seed to confirm.
+    /// Confirms the new seed of the operator's authenticator app with a code, and uses up this
+    /// code. The new seed replaces an earlier confirmed seed. Sign-in links become invalid, since
+    /// they sign in without the app. Returns false if the code is wrong, or if there is no new seed
+    /// to confirm.
     package func confirmTotp(
         _ code: String, of person: OperatorRow
     ) async throws -> Bool {
@@ -370,7 +372,8 @@ package enum RecoveryCode {
 }
 
 extension Database {
-    /// Uses up a code. Returns false if it is unknown or was used before.
+    /// Uses up one of the operator's recovery codes. Returns false if the code is unknown or was
+    /// used before.
     package func useRecoveryCode(
         _ code: String, of person: OperatorRow, by actor: Actor
     ) async throws -> Bool {
@@ -394,8 +397,8 @@ extension Database {
 }
 
 extension Change {
-    /// Makes new codes, which are shown once and replace the earlier ones. Throws 409 if the
-    /// operator has no second factor.
+    /// Makes new recovery codes, which are shown once and replace the earlier ones. Throws 409 if
+    /// the operator has no second factor.
     package func makeRecoveryCodes(for person: OperatorRow) async throws -> [String] {
         // The lock makes two concurrent requests run one after the other, so that only the codes of
         // the later request remain.

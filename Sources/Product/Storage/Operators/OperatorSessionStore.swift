@@ -86,9 +86,9 @@ extension Database {
         return session
     }
 
-    /// Records that a session was used, at most once a minute. A failure is ignored, since a
-    /// database that refuses writes still answers reads. Skips a row that another request is
-    /// writing.
+    /// Records that a session was used, at most once a minute. A failure is ignored, so that
+    /// requests are answered even while the database refuses writes. Skips a row that another
+    /// request is writing.
     private func noteUse(of session: UUID, at now: Timestamp) async {
         _ = try? await app.mark(
             """
@@ -241,7 +241,8 @@ extension Database {
     }
 
     /// Confirms the operator's address, because a link that was mailed to it was used. From now on
-    /// this row owns the address, unless another row with it was confirmed earlier.
+    /// this operator owns the address, if no other operator with the same address was confirmed
+    /// earlier.
     private func confirm(_ person: OperatorRow) async throws {
         if person.isConfirmed { return }
         do {
@@ -249,8 +250,8 @@ extension Database {
                 try await change.confirmOperator(person.id)
             }
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Another row was confirmed concurrently. Both operators can sign in, but only the
-            // other row owns the address.
+            // Another operator with this address was confirmed concurrently. Both operators can
+            // sign in, but only the other operator owns the address.
         }
     }
 }
@@ -293,7 +294,7 @@ package struct OwnSignInRow: Sendable {
 }
 
 extension Database {
-    /// The most sessions that are listed; each lasts at most 12 hours.
+    /// The maximum number of sessions in the list. Each session lasts at most 12 hours.
     static let ownSessionsLimit = 100
     private static let signInsLimit = 20
 

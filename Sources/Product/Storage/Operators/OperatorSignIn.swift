@@ -9,7 +9,8 @@ package struct OperatorSignIn: Sendable, Equatable {
     /// The domains of operators' addresses, as A-labels. At the first sign-in, an operator whose
     /// address has one of these domains is found by the address that the provider reports.
     package var domains: [String]
-    /// Whether operators of the domains can no longer sign in with their password.
+    /// Whether operators whose address has one of `domains` can no longer sign in with their
+    /// password.
     package var isRequired: Bool
     /// Increases with each change; the ETag is made from it.
     package var version: Int
@@ -116,8 +117,8 @@ extension Change {
         return try rows.only(OperatorSignIn.init)
     }
 
-    /// Ends the sessions that began with a password or a link. Sessions that began with a passkey
-    /// or at the provider stay.
+    /// Ends the sessions that began with a password or a link, if the operator's address has one of
+    /// these domains. Sessions that began with a passkey or at the provider stay.
     private func endPasswordSessions(of domains: [String]) async throws(PostgresError) {
         try await query(
             """
@@ -202,7 +203,8 @@ extension Change {
 /// The browsers that each operator has used, identified by the hash of a cookie. An IP address
 /// would say less: behind a carrier's network many people share one.
 extension Database {
-    /// The most browsers per operator; the least recently used one is forgotten first.
+    /// The maximum number of known browsers per operator. Beyond it, the least recently used
+    /// browser is forgotten.
     package static let knownDevices = 20
     /// Seconds for which a browser is known after its last sign-in.
     package static let knownDeviceSeconds: Int64 = 90 * 86_400

@@ -205,12 +205,12 @@ extension Change {
     package enum LinkPurpose: String, Sendable {
         case signIn = "sign_in"
         case passwordReset = "password_reset"
-        /// To report a change or a sign-in that somebody else made; see `disown`.
+        /// The operator may report a change or a sign-in that another person made; see `disown`.
         case notMe = "not_me"
     }
 
-    /// Records that the operator's mailbox was proved. The row then owns the address, unless
-    /// another row already does.
+    /// Records that the operator's mailbox was proved. The operator then owns the address, if no
+    /// other operator owned it before.
     func confirmOperator(_ id: UUID) async throws {
         let rows = try await query(
             """
@@ -297,8 +297,8 @@ extension Change {
     }
 }
 
-/// The set-up of a new server. The server writes a token to its log; whoever has this token can
-/// create the first owner.
+/// The set-up of a new server. The server writes a token to its log. A person who has this token
+/// can create the first owner.
 extension Database {
     /// Whether the set-up is open when the server starts.
     package enum OpenSetup: Sendable {
@@ -320,8 +320,8 @@ extension Database {
             """)
         guard let row = rows.first else { return .closed }
         let (salt, hash): ([UInt8]?, [UInt8]?) = try row.columns()
-        // With another server key the same salt gives another token, so the stored one cannot be
-        // shown.
+        // A token that was made with another server key cannot be computed again from its salt, so
+        // it cannot be shown.
         guard let salt, TokenSecret.hash(setupToken(salt)) == hash else { return .hidden }
         return .token(setupToken(salt))
     }
