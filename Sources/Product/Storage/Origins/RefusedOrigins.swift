@@ -6,12 +6,13 @@ import Text
 /// Origins that this process has refused, counted in memory and written in batches. Anyone can
 /// cause an entry, so every number is limited, and the least frequent origin is dropped first.
 package final class RefusedOrigins: Sendable {
-    /// The most origins of one tenant: both in memory and among the stored rows of one hour.
+    /// The maximum number of refused origins of one tenant: both in memory and among the stored
+    /// rows of one hour.
     static let ofTenant = 100
-    /// The most tenants in memory; refusals of further tenants are not counted until the next
-    /// write.
+    /// The maximum number of tenants in memory. Refusals of further tenants are not counted until
+    /// the next write.
     static let tenants = 1000
-    /// The most paths that are kept for an origin.
+    /// The maximum number of requested paths that are stored for a refused origin.
     static let paths = 3
 
     /// The start of the hour to which a refusal at this time belongs.

@@ -23,9 +23,11 @@ package struct Attention: Sendable {
 
     /// A key counts if it expires within this many days.
     package static let keyDays = 14
-    /// The most tenants that are shown for each kind; those with the highest counts come first.
+    /// The maximum number of tenants that are shown for each kind. Those with the highest counts
+    /// come first.
     package static let tenants = 5
-    /// The most refused origins that are counted. The list of refused origins shows as many.
+    /// The maximum number of refused origins that are counted. The list of refused origins has the
+    /// same maximum.
     package static let refusedOrigins = 200
 }
 
@@ -146,7 +148,8 @@ extension Database {
         if let row = ofTenants.first {
             (steps.tenant, steps.invite, steps.call) = try row.columns()
         }
-        // Only the app's role can read these rows, which belong to the system.
+        // Reads with the app's role, since no other role can read providers and operators, which
+        // belong to the system.
         let others = try await readLaggingAsApp(
             """
             SELECT EXISTS (SELECT 1 FROM providers WHERE \(own)),

@@ -19,9 +19,10 @@ package struct Overview: Sendable {
     /// has exactly the decisions that were counted.
     package var until: Timestamp
     package var signUps: [Bucket]
-    /// How many verifications of keys found the key valid; counted in whole hours.
+    /// How many verifications found the API key valid. The number covers all hours that begin in
+    /// the period.
     package var verifications: Int
-    /// How often keys were used in any way; counted in whole hours.
+    /// How often keys were used in any way. The number covers all hours that begin in the period.
     package var keyUses: Int
 }
 
@@ -34,7 +35,7 @@ package enum OverviewWindow: Sendable {
     /// The time from the first value to the second, exclusive. The buckets follow the time zone.
     case between(Timestamp, Timestamp, zone: String)
 
-    /// The most buckets of a period.
+    /// The maximum number of buckets of a period.
     private static let most = 31
 
     /// Selects the starts of the buckets, the oldest first.

@@ -12,8 +12,8 @@ extension Database {
         "join_links", "domains", "cors_origins", "jobs",
     ]
 
-    /// The tenants that have a row with this id, ordered by their own ids, at most ten. The nil id
-    /// stands for the platform.
+    /// At most ten tenants that have a row with this id, ordered by the tenants' own ids. The nil
+    /// id stands for the platform.
     package func tenants(withThing id: UUID) async throws(PostgresError) -> [UUID] {
         let found = Self.tables.map { table -> SQL in
             "(SELECT tenant_id FROM \(raw: "\(table)") WHERE id::text = \(id.description) LIMIT 10)"

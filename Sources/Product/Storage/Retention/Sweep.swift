@@ -5,9 +5,10 @@ import Text
 
 /// The sweep, which deletes expired rows in batches. Only one replica sweeps at a time.
 extension Database {
-    /// The most rows that one transaction deletes, so that no lock is held for long.
+    /// The maximum number of rows that one transaction deletes, so that no lock is held for long.
     static let sweepBatch = 1000
-    /// The most batches of one table in one round; further rows are left to the next round.
+    /// The maximum number of batches of one table in one round. Further rows are left to the next
+    /// round.
     static let sweepBatches = 50
     /// The key of the advisory lock that each batch takes. A replica that does not get the lock
     /// stops its round, since another replica is sweeping.
@@ -152,7 +153,8 @@ extension Change {
     }
 }
 
-/// Thrown by a round of the sweep: what it could not remove from one table and therefore skipped.
+/// The error at the end of a round of the sweep. It says what the round could not remove from one
+/// table and therefore skipped.
 struct PassedOver: Error, CustomStringConvertible {
     /// The number of failures after which a tenant is left to the next round, so that thousands of
     /// failures in one tenant do not take up the time of all others.

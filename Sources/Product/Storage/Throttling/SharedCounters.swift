@@ -78,15 +78,16 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
         var number: Int64 = -1
         var counts: [Key: Int] = [:]
 
-        /// Starts anew in a new minute. A clock that is set back slightly does not restart the
-        /// counters.
+        /// Restarts the counters if a new minute has begun. A clock that is set back slightly does
+        /// not restart them.
         mutating func enter(_ number: Int64) {
             guard number > self.number || number < self.number - 2 else { return }
             self = Self(number: number)
         }
     }
 
-    /// The most keys that are stored. For a further key, each event counts as the first.
+    /// The maximum number of keys that are stored. A further key is not stored, so each of its
+    /// events counts as its first.
     private let keyLimit: Int
     private let minute = Mutex(Minute())
 
