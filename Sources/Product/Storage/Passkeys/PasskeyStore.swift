@@ -59,9 +59,9 @@ package struct NewPasskey: Sendable {
 /// Why a passkey cannot be added or removed.
 package enum PasskeyRefusal: Error, Sendable {
     case tooMany
-    /// The passkey is stored already, for this or another operator.
+    /// The passkey cannot be added, because it is stored already, for this or another operator.
     case known
-    /// The passkey is the operator's only way to sign in.
+    /// The passkey cannot be removed, because it is the operator's only way to sign in.
     case onlyWay
 }
 
@@ -108,8 +108,9 @@ extension Database {
     }
 
     /// Records the use of a passkey: stores the counter and the backup state of a valid assertion.
-    /// Returns false if the counter is not higher than the stored counter, unless both are 0. This
-    /// happens if the authenticator was copied and both copies are used.
+    /// If both the new and the stored counter are 0, the authenticator does not count, and the use
+    /// is accepted. Otherwise returns false if the new counter is not higher than the stored one,
+    /// as happens if the authenticator was copied and both copies are used.
     package func usePasskey(
         _ id: UUID, counter: UInt32, isBackedUp: Bool
     ) async throws(PostgresError) -> Bool {

@@ -81,7 +81,8 @@ package struct ErasureEvidence: Sendable {
 
     package init() {}
 
-    /// Counts the rows. The transaction must be able to see merged users.
+    /// Counts the rows that are stored about the user. The transaction must be able to see merged
+    /// users.
     init(of row: UserRow, _ transaction: Transaction) async throws(PostgresError) {
         let records = try await PersonRecords(of: row, isOwnOnly: true, transaction)
         let found = try await transaction.query(PersonTable.counts(records))

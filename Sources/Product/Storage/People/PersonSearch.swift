@@ -38,9 +38,9 @@ package struct FoundPerson: Sendable {
 /// Finds a person across all tenants. The directory says which tenants know the address or the
 /// identity, and only those tenants are read.
 extension Database {
-    /// The most rows of one search.
+    /// The maximum number of rows of one search.
     package static let foundPeopleLimit = 200
-    /// The most tenants that one search reads.
+    /// The maximum number of tenants that one search reads.
     private static let tenantsOfPersonLimit = 1000
 
     /// Users who have the address, had it before, have an identity for which a trusted provider
@@ -209,8 +209,8 @@ package struct PersonAddresses: Sendable {
 }
 
 extension Database {
-    /// How many decisions without a tenant are shown at most, for all addresses together; newer
-    /// ones come first.
+    /// The maximum number of decisions without a tenant that are shown, for all addresses together.
+    /// Newer decisions come first.
     private static let unplacedDecisionsLimit = 1000
 
     /// Decisions about these addresses that belong to no tenant, as JSON objects.

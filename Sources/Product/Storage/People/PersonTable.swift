@@ -30,8 +30,8 @@ package struct PersonTable: Sendable {
     package let actors: [String]
     /// The columns by which an export sorts one person's rows.
     let order: String
-    /// The condition that selects the person's rows `t`; another condition restricts them to the
-    /// tenant.
+    /// The condition that is true for a row `t` of the table if the row is about the person. Each
+    /// statement adds that the row must belong to the tenant.
     let condition: @Sendable (PersonRecords) -> SQL
 
     init(
@@ -139,7 +139,8 @@ package struct PersonTable: Sendable {
             ],
             by: "created_at, id", doneBy: ["created_by"]
         ) { done("created_by", by: $0) },
-        // Each condition uses its own index, even if PostgreSQL has no statistics of the events.
+        // Combines a separate query for each condition, so that each query uses its own index, even
+        // if PostgreSQL has no statistics of the events.
         PersonTable("audit_events", .redacted, by: "id", doneBy: ["actor"]) { records in
             let events: SQL = "SELECT id FROM audit_events WHERE tenant_id = \(records.tenant)"
             return """
@@ -211,11 +212,11 @@ package struct PersonRecords: Sendable {
     package let tenant: UUID
     /// The user's own id, followed by the ids of the users who were merged into it.
     let ids: [UUID]
-    /// The email keys of the addresses.
+    /// The email keys of the user's addresses.
     let keys: [String]
     /// The ids of the user's identities and invites.
     let things: [UUID]
-    /// The spellings in which older records may contain these addresses.
+    /// The spellings in which older records may contain the user's addresses.
     let words: [String]
 
     /// Keys by which rows that wait in imports refer to the user; see `StagedPerson`.

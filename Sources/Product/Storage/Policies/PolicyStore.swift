@@ -75,8 +75,8 @@ extension Change {
         return try await policy()
     }
 
-    /// Publishes a policy as the next version after `current`, which `lockPolicy` returned. If both
-    /// are identical, nothing changes.
+    /// Publishes a policy as the next version after `current`, which `lockPolicy` returned. If the
+    /// policy is identical to `current`, nothing changes.
     package func publish(_ wanted: TenantPolicy, after current: PolicyRow) async throws -> PolicyRow
     {
         var policy = wanted
