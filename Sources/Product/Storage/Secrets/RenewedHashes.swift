@@ -1,8 +1,8 @@
 import Postgres
 import Text
 
-/// Replaces the hash of a password or PIN by a hash with the current parameters and pepper. Does
-/// nothing if the stored hash is no longer `old`, which was read before.
+/// Replaces the hash of a password or PIN by a hash with the current parameters and pepper. `old`
+/// is the hash that the caller read before. If another hash is stored by now, nothing changes.
 extension Change {
     package func rehashPassword(
         _ hash: String, of user: UUID, from old: String

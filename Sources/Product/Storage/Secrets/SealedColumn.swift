@@ -108,7 +108,8 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// A statement that replaces a value, unless it was changed concurrently.
+    /// A statement that replaces a sealed value, but changes nothing if the stored value is no
+    /// longer that of `entry`.
     func replace(_ entry: Entry, by sealed: [UInt8]) -> SQL {
         let row: SQL =
             switch self {

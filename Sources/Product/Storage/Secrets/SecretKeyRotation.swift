@@ -272,7 +272,7 @@ package struct SecretKeyRemains: Sendable, Equatable {
 }
 
 extension Database {
-    /// The most users that are counted.
+    /// The maximum number of users that are counted.
     private static let mostPeople: Int64 = 10_000
 
     /// Everything that still depends on a key; empty if the key is no longer needed.

@@ -110,9 +110,9 @@ extension TenantScope {
         return !rows.isEmpty
     }
 
-    /// The user with this address, unless deleted, and whether the user has signed in on this
-    /// device before. This is always one query, so that its time does not reveal whether the
-    /// address is known.
+    /// The user with this address, and whether the user has signed in on this device before. A
+    /// deleted user is not found. This is always one query, so that its time does not reveal
+    /// whether the address is known.
     package func userWithPassword(
         emailKey: String, device: [UInt8]
     ) async throws(PostgresError) -> (user: UserRow, secrets: UserSecrets, isKnown: Bool)? {
@@ -218,7 +218,8 @@ extension Change {
                 AND pin_hash IS NOT DISTINCT FROM \(old)
             """)
         guard changed.affected == 1 else { return false }
-        // Ends every elevation, since it was made with the old PIN.
+        // Ends every elevation of the user's sessions, since these sessions were elevated with the
+        // old PIN.
         try await query(
             """
             UPDATE sessions SET elevated_until = NULL

@@ -150,17 +150,17 @@ extension Rows {
 /// continues the purge. If a caller with the platform's credential writes during the last
 /// transaction, an orphaned row may remain; other callers have been refused since the deletion.
 extension Database {
-    /// The most rows that one transaction deletes. With so few rows, a statement never reaches its
-    /// time limit.
+    /// The maximum number of rows that one transaction deletes. With so few rows, a statement never
+    /// reaches its time limit.
     static let tenantBatch = 5000
 
     enum PurgeStep: Sendable {
-        /// There are rows left.
+        /// Rows of the tenant are left, so the purge needs a further step.
         case more
         case done
         /// The tenant need not be purged: it was restored, or purged concurrently.
         case notDue
-        /// Another replica is sweeping.
+        /// Nothing was deleted, because another replica is sweeping.
         case elsewhere
     }
 

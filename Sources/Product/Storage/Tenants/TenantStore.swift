@@ -86,7 +86,7 @@ extension Database {
             id = tenant
         }
         var row = try await scope(id).tenantRow()
-        // Thousands of tenants are cached, so their attributes are dropped.
+        // Drops the attributes to save memory, since thousands of tenants are cached.
         row?.attributes = AttributePair()
         return row
     }
@@ -99,8 +99,8 @@ extension Database {
         if let statuses { source += " AND status = ANY (\(statuses))" }
         if let externalID { source += " AND external_id = \(externalID)" }
         if let text {
-            // PostgreSQL assumes that a CASE is true for half of the rows, and therefore walks the
-            // index.
+            // The CASE makes PostgreSQL read in the order of the index, since the planner assumes
+            // that a CASE is true for half of the rows.
             source += """
                  AND CASE WHEN concat_ws(' ', slug, name) ILIKE ALL (\(Self.patterns(of: text)))
                     THEN true ELSE false END
@@ -244,8 +244,8 @@ extension Rows {
 
 /// Tenants' external ids, by which the customer's own system knows them.
 extension Database {
-    /// Throws 409 `conflict` with the id of the other tenant if a tenant other than `tenant` has
-    /// the external id.
+    /// If a tenant other than `tenant` has the external id, throws 409 `conflict` with the id of
+    /// that other tenant.
     package func requireFree(_ externalID: String?, for tenant: UUID? = nil) async throws {
         guard let externalID else { return }
         let rows = try await platform.read(
