@@ -28,8 +28,8 @@ package struct Mounts: Sendable {
     /// hosts with other ports.
     private let isLocal: Bool
 
-    /// Creates the value. The host of `publicURL` is the server's own; if it is a loopback address,
-    /// its other spellings are the server's own too.
+    /// Reads the server's own host from `publicURL`. If this host is a loopback address, the other
+    /// spellings of the loopback address are the server's own hosts too.
     package init(database: Database, publicURL: String) {
         self.database = database
         let address = PublicAddress(publicURL)
@@ -123,7 +123,8 @@ package enum KeySetEndpoint {
     ) { call in
         var answer = Response(
             200, type: "application/jwk-set+json", try await call.application.tokens.keySet())
-        // An hour is shorter than the time between the publication of a key and its first use.
+        // Clients may cache the keys for an hour, which is shorter than the time between the
+        // publication of a key and its first use.
         answer.set("cache-control", "public, max-age=3600")
         return answer
     }

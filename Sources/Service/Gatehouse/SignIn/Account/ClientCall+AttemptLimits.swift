@@ -19,9 +19,9 @@ extension ClientCall {
         var perClient: Int { self == .device ? 300 : 3000 }
     }
 
-    /// Counts a call and throws `.locked` beyond the limits. Beyond the client's limit, a call is
-    /// refused only if its address has used more than a tenth of its own limit, so that strangers
-    /// cannot block a tenant's sign-in.
+    /// Counts a call and throws `.locked` beyond the limits. If the client's limit is exceeded, a
+    /// call is refused only if its address has used more than a tenth of the limit per address, so
+    /// that strangers cannot block a tenant's sign-in.
     func count(_ start: Start) async throws {
         let counter = "\(start) at \(client.name) of \(tenant.id)"
         let ofAddress = try await count(

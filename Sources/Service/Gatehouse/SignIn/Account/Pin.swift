@@ -62,7 +62,7 @@ extension ClientCall {
         let isSet = try await scope.change(by: actor(person.user)) {
             try await $0.setPin(hash, of: person.user, was: person.secrets.pinHash)
         }
-        // A concurrent request has set a PIN since.
+        // The PIN is not stored if a concurrent request has changed it in the meantime.
         if !isSet { throw SignInRefusal.pinExists }
     }
 }

@@ -27,8 +27,8 @@ extension ClientCall {
         return (token, row)
     }
 
-    /// Begins a session with an ES256 access token. `more` returns further members of its payload
-    /// for the app.
+    /// Begins a session with an ES256 access token. `more` returns further members of the token's
+    /// payload, which the app needs.
     package func startTokenSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64,
         more: (UserRow) -> [JSONValue.Member] = { _ in [] }

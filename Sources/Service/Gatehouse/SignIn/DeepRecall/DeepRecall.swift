@@ -50,7 +50,7 @@ enum DeepRecall {
 
     static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
 
-    /// Returns 503 with this text: the provider is unavailable.
+    /// Returns the refusal 503 with this text, for a provider that is unavailable.
     static func away(_ text: String) -> Problem {
         Problem(.unavailable, text, fields: [Field("retry-after", "5")])
     }

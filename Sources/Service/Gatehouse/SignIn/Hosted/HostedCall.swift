@@ -131,8 +131,8 @@ struct HostedCookie: Sendable {
 
     func value(in request: Request) -> String? { RequestCookie.value(name(request), in: request) }
 
-    /// Returns the `Set-Cookie` field. The cookie lasts ten minutes; if `value` is nil, it is
-    /// removed.
+    /// Returns the `Set-Cookie` field. The cookie lasts ten minutes; if `value` is nil, the field
+    /// removes the cookie.
     func field(_ value: String?, for request: Request) -> Field {
         var text = "\(name(request))=\(value ?? ""); Path=/"
         text += "; Max-Age=\(value == nil ? 0 : Self.seconds); HttpOnly; SameSite=Lax"

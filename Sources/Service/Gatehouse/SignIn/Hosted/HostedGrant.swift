@@ -174,7 +174,7 @@ struct PastedLink: Equatable {
         byte == 0x2D || byte == 0x5F || ASCII.isLowerOrDigit(ASCII.lower(byte))
     }
 
-    /// The paths of the pages to which other one-time links lead.
+    /// The paths of the pages to which one-time links lead, except link grants.
     private static let pages = [
         "/invite", "/join", "/reset", "/email", "/not-me", "/console/sign-in",
     ]

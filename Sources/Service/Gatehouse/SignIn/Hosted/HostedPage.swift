@@ -189,7 +189,7 @@ struct HostedPage {
 
     private static let fields = [
         Field("x-content-type-options", "nosniff"),
-        // With no referrer at all, browsers would send forms with `Origin: null`.
+        // This is not `no-referrer`, with which browsers would send forms with `Origin: null`.
         Field("referrer-policy", "same-origin"), Field("cache-control", "no-store"),
         Field("vary", "accept-language"),
         Field("cross-origin-opener-policy", "same-origin"),
@@ -227,8 +227,8 @@ enum HostedLanguage: String, CaseIterable {
     case english = "en"
     case german = "de"
 
-    /// Chooses the language that the browser prefers (RFC 9110, section 12.5.4); English if it
-    /// accepts neither.
+    /// Chooses the language that the browser prefers (RFC 9110, section 12.5.4); English if the
+    /// browser accepts neither English nor German.
     init(_ request: Request) {
         var best: (language: Self, quality: Double)?
         for range in request.all("accept-language").flatMap({ $0.split(separator: ",") }).prefix(32)

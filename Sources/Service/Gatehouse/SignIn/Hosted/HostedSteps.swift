@@ -144,7 +144,8 @@ enum HostedSteps {
         do {
             try await client.link(held.person, to: user)
         } catch let StorageFailure.conflict(_, _, holder) where holder == user.id {
-            // The form was sent twice; the first time did the work.
+            // The account has the identity already, because the form was sent twice. This is no
+            // error.
         } catch StorageFailure.conflict {
             throw Problem(
                 .reason(.identityConflict), "The sign-in already belongs to another account.")

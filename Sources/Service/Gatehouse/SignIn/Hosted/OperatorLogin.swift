@@ -71,8 +71,8 @@ enum OperatorLogin {
             guard let setting = try await call.database.operatorSignIn() else {
                 throw Problem(.conflict, "Operators do not sign in at a provider on this server.")
             }
-            // Another site must not make a browser sign in at a provider that asks its user
-            // nothing.
+            // Refuses a request from another site, which could otherwise make a browser sign in at
+            // a provider that asks its user nothing.
             guard call.request.first("sec-fetch-site").map({ Self.own.contains($0) }) ?? true else {
                 throw Problem.forbidden("Start from this server's own sign-in page.")
             }
@@ -125,8 +125,8 @@ enum OperatorLogin {
         guard person.status != .suspended, person.factors.stepUpMethods.contains(.provider) else {
             throw Refused.otherPerson.problem
         }
-        // `max_age=0` asks for a new sign-in. A provider that ignores it reports an old time, or
-        // none.
+        // `max_age=0` asks for a new sign-in. A provider that ignores `max_age` reports an old
+        // time, or none.
         guard assertion.isAuthenticated(since: assertion.begunAt, at: call.now) ?? false else {
             throw Refused.notAnew.problem
         }
@@ -168,7 +168,8 @@ enum OperatorLogin {
         return bound
     }
 
-    /// Why the return did not lead to a session; the sign-in page explains it.
+    /// Why the browser's return from the provider did not lead to a session. The sign-in page
+    /// explains the reason.
     private enum Refused: String {
         /// No operator is bound to the account or has its address, or the operator is suspended.
         case unknown

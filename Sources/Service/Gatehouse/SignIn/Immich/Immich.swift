@@ -57,8 +57,8 @@ enum Immich {
             + ImmichPreferences.routes + ImmichSessions.routes + ImmichKeys.routes,
         encode: encode, explain: explain, refine: refine)
 
-    /// Returns a refusal with exactly these four members, since the apps' own tests compare the
-    /// whole body.
+    /// Returns a refusal with exactly the members that the app's own server sends, since the apps'
+    /// own tests compare the whole body.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer = Response.json(
             problem.status,

@@ -92,8 +92,8 @@ enum ImmichSessions {
 
     private static let missing = Immich.bad("Not found or no authDevice.delete access")
 
-    /// Returns the user and the session of the request. If the caller is a key, it must have the
-    /// permission, and there is no session.
+    /// Returns the user, and the id of the request's session. If the caller is a key, there is no
+    /// session, and the key must have the permission.
     private static func holder(
         _ call: ClientCall, _ permission: String
     ) async throws -> (user: UserRow, current: UUID?) {

@@ -156,7 +156,8 @@ enum ImmichOAuth {
     }
 
     /// Returns the parameters of the sign-in. If the redirect address has the app's own scheme and
-    /// an operator has set `mobile_redirect_override`, the provider gets that address instead.
+    /// an operator has set `mobile_redirect_override`, the provider gets the override instead of
+    /// the redirect address.
     private static func wish(
         _ call: ClientCall, _ uri: String, state: String?, challenge: String?
     ) -> LoginWish {

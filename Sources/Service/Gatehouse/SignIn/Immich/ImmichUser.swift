@@ -145,7 +145,7 @@ extension ClientCall {
     }
 }
 
-/// The app's data about a user, in addition to that of the core.
+/// The data about a user that only the app needs and the core does not have.
 struct ImmichProfile: Sendable {
     static let colors = [
         "primary", "pink", "red", "yellow", "blue", "green", "purple", "orange", "gray", "amber",

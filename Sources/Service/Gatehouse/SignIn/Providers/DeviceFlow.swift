@@ -26,13 +26,14 @@ package enum DevicePoll: Sendable {
 }
 
 extension ClientCall {
-    /// Returns the person of an id token that an app itself got at the client's provider of this
-    /// kind.
+    /// Verifies an id token that an app itself got at the client's provider of this kind, and
+    /// returns the person whom the token proves.
     package func person(idToken: String, kind: ProviderKind) async throws -> ProvedPerson {
         try await remote(kind).person(idToken: idToken, nonce: nil)
     }
 
-    /// Returns the person of a GitHub access token that an app itself got.
+    /// Verifies a GitHub access token that an app itself got, and returns the person whom the token
+    /// proves.
     package func person(gitHubToken token: String) async throws -> ProvedPerson {
         let remote = try await remote(.github)
         guard (1...512).contains(token.utf8.count) else {
@@ -44,8 +45,8 @@ extension ClientCall {
         return person
     }
 
-    /// Returns the person of a token that `pollDevice` returned. `begunAt` is when the device's
-    /// sign-in began.
+    /// Returns the person whom a token from `pollDevice` proves. `begunAt` is the time at which the
+    /// sign-in on the device began.
     package func person(
         grantedGitHubToken token: String, begunAt: Timestamp
     ) async throws -> ProvedPerson {

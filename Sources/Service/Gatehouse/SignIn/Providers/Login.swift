@@ -127,7 +127,7 @@ package struct LoginWish: Sendable {
     /// The redirect address that the provider gets instead of `redirectURI`, if an operator has set
     /// one; otherwise `nil`.
     package var sentRedirectURI: String?
-    /// The app's own state; one is generated if `nil`.
+    /// The app's own state; if `nil`, the server generates a state.
     package var state: String?
     /// The app's S256 challenge (RFC 7636); if `nil`, the server makes and keeps the verifier.
     package var challenge: String?

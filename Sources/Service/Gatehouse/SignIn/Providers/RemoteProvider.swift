@@ -178,8 +178,9 @@ extension RemoteProvider {
         }
     }
 
-    /// Whether the value from userinfo is this subject. Some providers send a number although the
-    /// id token has a text; a number counts only if it is whole and every reader reads it alike.
+    /// Whether the value `sub` from userinfo is this subject. Some providers send a number although
+    /// the id token has a text. Such a number counts only if it is an integer so small that every
+    /// JSON reader reads it exactly.
     private static func isSubject(_ value: JSONValue?, _ subject: String) -> Bool {
         switch value {
         case .string(let text): return sameBytes(text, subject)
@@ -266,8 +267,8 @@ extension RemoteProvider {
 }
 
 extension ProvedPerson {
-    /// Adds the address of a userinfo response, or what the response says about the id token's own
-    /// address.
+    /// Adds the address of a userinfo response. If the id token has an address already, adds only
+    /// whether the response says that this address is verified.
     fileprivate mutating func take(_ info: JSONValue) {
         let claims = IDClaims(userInfo: info, subject: subject)
         name = name ?? claims.name
@@ -293,8 +294,8 @@ extension SignInRefusal {
 }
 
 extension RemoteProvider {
-    /// The most addresses of an account that are read in addition to the primary address. They are
-    /// read because any of them may have been invited.
+    /// The maximum number of an account's addresses that are read in addition to the primary
+    /// address. They are read because any of them may have been invited.
     private static let addressLimit = 20
 
     /// Returns the person of a GitHub token. We must have redeemed the token, or have proof that it
@@ -316,15 +317,16 @@ extension RemoteProvider {
                 $0["verified"]?.bool == true && $0["primary"]?.bool != true
             }.prefix(Self.addressLimit).compactMap { $0["email"]?.string }
         } catch let refusal as SignInRefusal {
-            // The person is proved already; without an address, the rules decide.
+            // Does not throw: the person is proved already, and the rules decide about a person
+            // without an address.
             person.addressFault = refusal.reason
         }
         return person
     }
 
-    /// Asks GitHub whether a token from an app was issued to our client, and throws if not;
-    /// otherwise the owner of another app could sign in as that app's users. Returns when the token
-    /// was issued, which the token itself does not say.
+    /// Asks GitHub whether a token from an app was issued to our client, and throws if not. Without
+    /// this check, the owner of another app could sign in as that app's users. Returns when the
+    /// token was issued, which the token itself does not say.
     func requireOurs(_ token: String) async throws -> TokenTime {
         guard let secret else { throw SignInRefusal.noProvider }
         let url = try await endpoint(.tokenCheck)

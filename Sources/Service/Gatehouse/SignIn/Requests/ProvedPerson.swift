@@ -32,7 +32,8 @@ package struct ProvedPerson: Sendable {
     /// Whether the provider said that the person used two factors.
     var isMultiFactor = false
 
-    /// Whether both are the same identity (provider and subject), whatever else the provider says.
+    /// Whether both persons have the same identity, which is a provider and a subject. All other
+    /// data may differ.
     func isSame(as other: ProvedPerson) -> Bool {
         provider.id == other.provider.id && sameBytes(subject, other.subject)
     }

@@ -50,7 +50,8 @@ package enum SignInRefusal: Error, Sendable, Equatable {
 }
 
 extension SignInRefusal {
-    /// The refusal with the core's own text. A contract replaces it if its app has another text.
+    /// The refusal with the core's own text. If an app has another text, its contract replaces this
+    /// one.
     package var problem: Problem {
         switch self {
         case .wrongPassword: Problem(.unauthorized, "The address or the password is wrong.")

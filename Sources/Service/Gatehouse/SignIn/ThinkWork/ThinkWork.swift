@@ -64,7 +64,8 @@ enum ThinkWorkOptions {
         }
     ]
 
-    /// Returns the options. The list is empty unless exactly one pool can be meant.
+    /// Returns the options. The list is empty if the app has no pool, several pools and no setting
+    /// that chooses one, or no client id at the pool.
     private static func options(_ call: ClientCall) async throws -> JSONValue {
         guard let pool = try await call.provider(kinds: ["cognito"]),
             let client = call.ownClientID(at: pool) ?? clientID(of: pool, in: call.tenant.id)

@@ -16,8 +16,8 @@ enum ThinkWorkMe {
         ContractRoute(.post, "/api/auth/enrollment/auto-link") { try await link($0) },
     ]
 
-    /// Returns the status. A person without a membership gets 200 with that status, and the app
-    /// then offers the other options.
+    /// Returns the status. A person without a membership gets 200 with a note that says so, and the
+    /// app then offers the other options.
     private static func json(
         _ person: BearerPerson, _ found: ProvisioningResult, _ call: ClientCall
     ) -> JSONValue {
@@ -61,7 +61,8 @@ enum ThinkWorkMe {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()
         let evaluated = try await call.evaluate(person).verdict
-        // A user whose identity is linked already may still be pending.
+        // The outcome `existing` counts too, since a user whose identity is linked already may
+        // still be pending.
         let waits = [.linked, .existing].contains(evaluated.outcome) && !evaluated.effects.isEmpty
         guard waits else { return try answer(evaluated) }
         return try answer(try await call.provision(person).verdict)
@@ -87,7 +88,8 @@ enum ThinkWorkMe {
 enum ThinkWorkSession {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { try await tenant($0) },
-        // A path with any route answers other methods with 405, but the app expects 404 for PUT.
+        // Answers PUT with 404, as the app expects. Without this route, the answer would be 405, as
+        // for every path that has routes for other methods.
         ContractRoute(.put, path) { _ in throw Problem.notFound("path") },
         ContractRoute(.post, "/api/auth/revoke") { try await revoke($0) },
     ]
