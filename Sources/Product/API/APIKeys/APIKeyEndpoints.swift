@@ -86,8 +86,8 @@ package enum APIKeyEndpoints {
         }
     }
 
-    /// The owner of the new key. The default is the tenant. A key of the platform always belongs to
-    /// the platform.
+    /// The owner of the new key. For a tenant's key, this is the owner in the body or, by default,
+    /// the tenant. A key of the platform always belongs to the platform.
     private static func owner(of call: Call, _ collection: APIKeyCollection) async throws
         -> APIKey.Owner
     {
@@ -239,8 +239,9 @@ package enum APIKeyEndpoints {
             })
     }
 
-    /// Revokes the path's key and everything that it created, including other keys. Throws 403, and
-    /// revokes nothing, unless the caller may revoke all of these keys.
+    /// Revokes the key that the path names, and everything that this key created, including other
+    /// keys. The caller must have the right to revoke every one of these keys. Otherwise throws 403
+    /// and revokes nothing.
     private static func revokeWithMade(
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> (APIKeyRow, EndedWithKey) {
@@ -306,8 +307,8 @@ extension JSONValue {
     }
 }
 
-/// The API keys of a tenant, or those of the platform, which the database stores under the nil
-/// tenant.
+/// The API keys of one tenant, or the keys of the platform. The database stores the platform's keys
+/// under the nil tenant.
 struct APIKeyCollection: Sendable {
     let isPlatform: Bool
 
@@ -316,7 +317,8 @@ struct APIKeyCollection: Sendable {
 
     var path: String { isPlatform ? "/v1/api-keys" : "/v1/tenants/{tenant}/api-keys" }
 
-    /// An operation id such as `listPlatformApiKeys`, unique for each collection.
+    /// The operation id of an endpoint, such as `listPlatformApiKeys`. It is different for the
+    /// platform's keys and for tenants' keys.
     func operation(_ verb: String, _ noun: String = "ApiKey") -> String {
         verb + (isPlatform ? "Platform" : "") + noun
     }
@@ -342,7 +344,7 @@ struct APIKeyCollection: Sendable {
         isPlatform ? [] : try await call.scope.scopeCatalogue()
     }
 
-    /// Whether the caller has the right over this owner's keys.
+    /// Whether the caller has the right `right` over the keys of `owner`.
     func permits(_ call: Call, _ right: Right, owner: APIKey.Owner) throws -> Bool {
         guard !isPlatform else { return true }
         var target = PermissionTarget()
@@ -375,9 +377,9 @@ struct APIKeyCollection: Sendable {
     }
 
     /// Changes the path's key under its lock. Checks the permission, then `If-Match`, then the
-    /// body. If the caller is itself a key, it may change only keys within its own bounds; a
-    /// revocation is not limited to these. `body` returns `isStronger` if the key permits more than
-    /// before, or if the response shows a secret.
+    /// body. If the caller is itself a key, it may change only keys whose bounds are within its own
+    /// bounds; a revocation has no such limit. `body` returns `isStronger` if the key permits more
+    /// than before, or if the response shows a secret.
     func change(
         _ call: Call, _ right: Right, action: AuditAction,
         _ body: @Sendable (APIKeyRow, Timestamp) throws -> (key: APIKey, isStronger: Bool)
@@ -438,8 +440,8 @@ extension APIKeyFilter {
                 + "does not have an admin's rights now."),
     ]
 
-    /// Converts the parameters of the list to the storage layer's filter; `nil` if no key that the
-    /// caller may see can match.
+    /// Converts the parameters of the list to the storage layer's filter. Returns `nil` if the
+    /// filter cannot match any key that the caller may see.
     init?(_ filter: ListFilter, _ call: Call, _ collection: APIKeyCollection) async throws {
         let input = filter.input
         self.init(

@@ -146,9 +146,9 @@ package struct CallingKey: Sendable {
         home = principal.tenant ?? .platform
     }
 
-    /// The current row of the key, locked until the transaction ends. Throws 401 if the key was
-    /// revoked or has expired since the call arrived, so that the key creates nothing that outlives
-    /// it.
+    /// Returns the current row of the key, locked until the transaction ends. Throws 401 if the key
+    /// was revoked or has expired since the call arrived, since such a key must not create
+    /// anything.
     package func held(in change: Change) async throws -> APIKeyRow {
         guard let row = try await change.holdAPIKey(id, of: home),
             [.active, .grace].contains(row.key.status(at: change.now))

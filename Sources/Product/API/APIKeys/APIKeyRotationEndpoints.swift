@@ -46,8 +46,8 @@ enum APIKeyRotationEndpoints {
                 let tenant = try collection.tenantID(call)
                 let row = try await collection.change(call, .writeKeys, action: .apiKeyRotated) {
                     row, now in
-                    // A new secret is worth as much as a new key with these scopes, so the same
-                    // check applies.
+                    // The caller must be allowed to grant the key's scopes, since a new secret
+                    // gives its holder these scopes, as a new key would.
                     try APIKeyInput.requireGiveable(row.key.scopes, call, tenant)
                     let secret = pair.of(row.key.environment).stored
                     var next = try refusing { () throws(APIKeyRotation.Failure) in
@@ -63,8 +63,8 @@ enum APIKeyRotationEndpoints {
             })
     }
 
-    /// One secret for each environment (live and test), since the key's environment is known only
-    /// under its lock.
+    /// A new secret for each environment, live and test. Both are made in advance, since the key's
+    /// environment is known only after the key is locked.
     private struct Secrets: Sendable {
         let live: APIKeySecret
         let test: APIKeySecret
@@ -98,8 +98,8 @@ enum APIKeyRotationEndpoints {
                 let row = try await collection.change(
                     call, .writeKeys, action: isCut ? .apiKeyCut : .apiKeyRolledBack
                 ) { row, now in
-                    // A longer life for an old secret is worth as much as a new key with these
-                    // scopes, so the same check applies.
+                    // If the old secret stays valid for longer, the caller must be allowed to grant
+                    // the key's scopes, as for a new key.
                     if !isCut { try APIKeyInput.requireGiveable(row.key.scopes, call, tenant) }
                     return (try body(row, now), isStronger: !isCut)
                 }

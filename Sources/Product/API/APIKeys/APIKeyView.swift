@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension APIKeyRow {
-    /// The key as `/v1` shows it, without its secret.
+    /// Writes the key as `/v1` shows it, without its secret.
     func write(to json: inout JSONWriter, at now: Timestamp) {
         let (ownerType, ownerID): (String, UUID?) =
             switch key.owner {
@@ -104,11 +104,12 @@ extension APIKeyRow {
                     + "deleted."),
         ])
 
-    /// The key with its secret, which is shown once.
+    /// The shape of a key together with its secret. The secret is shown only once.
     static let secretShape = shape.adding(
         "APIKeyWithSecret", [.readOnly("key", .string(), "The secret; never shown again.")])
 
-    /// The body of a creation. The owner of a platform key cannot be chosen.
+    /// The shape of a request that creates a key. Only a tenant's key can have an owner that the
+    /// request chooses; a key of the platform always belongs to the platform.
     static func creation(isPlatform: Bool) -> ObjectShape {
         let given: [FieldShape] =
             [

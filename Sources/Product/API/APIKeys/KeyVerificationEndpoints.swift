@@ -161,7 +161,7 @@ package struct KeyQuestion: Sendable {
     /// A question about a key alone, without a scope, an address or an origin.
     init(_ key: String) { secret = APIKeySecret(key).map { ($0.locator, KeyHash(of: $0.text)) } }
 
-    /// A question about a key that the caller has already found.
+    /// A question without the text of a key, for a caller who has already looked up the key.
     package init() { secret = nil }
 
     init(_ input: Input) throws {
@@ -172,9 +172,9 @@ package struct KeyQuestion: Sendable {
     }
 }
 
-/// The result of verifying a presented key. A caller without the right gets `unknown` for every
-/// key, and no key is looked up. If the caller belongs to a tenant, only keys of that tenant are
-/// looked up; the text of a key names the key's tenant.
+/// The result of verifying a presented key. If the caller lacks the right to verify keys, the
+/// verdict is `unknown` for every key, and no key is looked up. If the caller belongs to a tenant,
+/// only keys of that tenant are looked up; the text of a key names the key's tenant.
 package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
