@@ -35,8 +35,8 @@ package final class Application: Sendable {
     package let signInSealer: Sealer
     package let metrics: ServiceMetrics
     package let requests: RequestLog
-    /// Waits for a duration without blocking a thread: before a provider is polled again, and
-    /// before a sign-in attempt that is slowed down.
+    /// Waits for a duration without blocking a thread. It is used before a provider is polled
+    /// again, and before a sign-in attempt that is slowed down.
     package let pause: @Sendable (Duration) async throws -> Void
 
     /// The imports that are being received, by tenant.
@@ -107,8 +107,8 @@ package final class Application: Sendable {
         try? await resolver.records(of: name, for: owner)
     }
 
-    /// The error response to a problem, in the form that the clients of the request's path expect;
-    /// `nil` if they expect a problem document (RFC 9457).
+    /// The error response for a problem, if the clients of the request's path expect a form of
+    /// their own. `nil` if they expect a problem document (RFC 9457).
     func encode(_ problem: Problem, _ request: Request) -> Response? {
         guard let name = CORSScope.client(of: request.path) else {
             return LambdaEndpoint.encode(problem, request)

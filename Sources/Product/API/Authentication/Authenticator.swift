@@ -16,8 +16,8 @@ package struct Authenticator: Sendable {
         self.tokens = tokens
     }
 
-    /// A copy of this authenticator that counts no uses. It checks the credential of a long-running
-    /// call again.
+    /// A copy of this authenticator that counts no uses. During a long-running call, it is used to
+    /// check the call's credential again.
     var uncounted: Authenticator {
         var other = self
         other.isCounting = false
@@ -122,8 +122,8 @@ package struct Authenticator: Sendable {
         case .unknown where key.isPrevious: .unauthorized("The key has been rotated.")
         case .unknown: .unauthorized("The key is not known.")
         case .userSuspended: Problem(.reason(.userSuspended), "The key's user is suspended.")
-        // A pending user's row is removed together with the invite that created it, but the keys
-        // that the user owned remain.
+        // The key of a pending user may have either verdict: the user's row is removed together
+        // with the user's invite, but the user's keys remain.
         case .userPending, .userDeleted: .unauthorized("The key's user is not active.")
         case .tenantSuspended: Problem(.reason(.tenantSuspended), "The key's tenant is suspended.")
         case .ipNotAllowed: .forbidden("The key is not allowed from this address.")
@@ -227,9 +227,9 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Throws 403 if a page of another origin uses the console's cookie, for a read or a write
-    /// (Fetch Metadata). SameSite alone is not enough: browsers send the cookie from a sibling host
-    /// too, and CORS may allow that host to read.
+    /// Throws 403 if a page of another origin sends the request with the console's cookie, whether
+    /// the request reads or writes (Fetch Metadata). SameSite alone is not enough: browsers send
+    /// the cookie from a sibling host too, and CORS may allow that host to read.
     ///
     /// A write must prove that it comes from our own pages: by `Sec-Fetch-Site` or, if the browser
     /// does not send it, by an `Origin`. For a request with the cookie, the CORS policy accepts no
@@ -251,20 +251,22 @@ package struct Authenticator: Sendable {
 
 /// The access that an endpoint requires.
 package enum Access: Sendable, Equatable {
-    /// No credential is checked. The endpoint may have its own rules (hooks, sign-in).
+    /// Every caller has access, and no credential is checked. The endpoint may have its own rules
+    /// (hooks, sign-in).
     case open
-    /// Any authenticated caller.
+    /// Every authenticated caller has access.
     case principal
-    /// An operator with a session of the console.
+    /// Only an operator with a session of the console has access.
     case console
-    /// A right, in the path's tenant if there is one.
+    /// The caller must have the right, in the path's tenant if the path has one.
     case right(Right)
-    /// The right, perhaps over the caller's own objects only. The handler checks the object's
-    /// owner.
+    /// The caller must have the right, if only over its own objects. The handler checks who owns
+    /// the object.
     case own(Right)
-    /// Any of the rights. The handler checks which one the request needs.
+    /// The caller must have at least one of the rights. The handler checks which one the request
+    /// needs.
     case anyOf([Right])
-    /// The right, but only for operators and keys of the platform.
+    /// The caller must have the right, and must be an operator or a key of the platform.
     case platform(Right)
 
     /// The error if the table of rights denies the access; `nil` if it allows it. `tenant` is the
@@ -306,9 +308,9 @@ package enum Access: Sendable, Equatable {
 }
 
 extension Authenticator {
-    /// Throws 400 if the query contains one of our keys. By then, access logs already contain the
-    /// key, so the leak of a key that is not revoked is recorded in the audit log of the key's
-    /// owner.
+    /// Throws 400 if the query string contains an API key of this server. By this time, access logs
+    /// already contain the key. If the key is not revoked, the leak is recorded in the audit log of
+    /// the key's owner.
     func refuseKeyInAddress(_ request: Request) async throws {
         for pair in request.query.split(separator: "&") {
             guard let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")),

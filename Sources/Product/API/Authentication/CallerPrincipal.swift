@@ -36,7 +36,7 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var provider: UUID?
     /// What remains of the key's rate limit after this call; `nil` if the key has no limit.
     package var rateLimit: RateLimitLeft?
-    /// Whether the caller is an owner of a suspended tenant who may resume the tenant.
+    /// Whether the caller is an owner whose tenant is suspended and who may resume the tenant.
     package var mayResume = false
 
     package init(_ subject: Principal, name: String = "") {
@@ -121,7 +121,7 @@ extension Principal {
                 + "\(missing.joined(separator: ", ")).")
     }
 
-    /// The time at which an object that this principal creates ends, if `end` was requested. An
-    /// object that a key creates ends no later than the key.
+    /// The time when an object that this principal creates ends: the requested time `end`, or the
+    /// expiry of the calling key if the key expires earlier.
     package func cut(_ end: Timestamp) -> Timestamp { expiry.map { min($0, end) } ?? end }
 }

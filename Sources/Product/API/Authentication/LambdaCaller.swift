@@ -11,8 +11,9 @@ import Text
 struct LambdaCaller: Sendable {
     /// The path of the API's functions.
     static let prefix = "/2015-03-31/functions/"
-    /// The addresses of this machine. Only the address of the connection itself can grant access; a
-    /// forwarding header can only deny it.
+    /// The addresses of this machine. A caller gets access as an emulator only if the connection
+    /// itself comes from one of these addresses. A forwarding header never gives this access, and
+    /// its presence prevents it.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]
 
     let database: Database
@@ -53,7 +54,8 @@ struct LambdaCaller: Sendable {
         }
         let id = UUID(signature.accessKeyID) ?? UUID.random()
         let found = try await database.hookCredential(id)
-        // An unknown credential takes as much time as a wrong signature.
+        // For an unknown credential, a random secret is checked, so that the response takes as much
+        // time as for a wrong signature.
         let matches = signature.matches(signed, secret: found?.secret ?? RandomBytes.make(40))
         guard let found, matches else { throw Problem.unauthorized("The signature does not fit.") }
         try admit(found.row, request)
