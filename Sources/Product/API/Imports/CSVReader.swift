@@ -7,7 +7,7 @@ import Text
 struct CSVReader: Sendable {
     private enum State {
         case start, plain, quoted, quoteInQuoted
-        /// After a closing quote: only spaces may follow before the separator.
+        /// The reader is after a closing quote. Before the next separator, only spaces may follow.
         case closed
     }
 
@@ -43,7 +43,7 @@ struct CSVReader: Sendable {
     }
 
     private mutating func take(_ byte: UInt8) -> Record? {
-        // Both CR LF and a single CR are one line break.
+        // CR LF is one line break, and so is CR alone.
         if endsWithReturn {
             endsWithReturn = false
             if byte == 0x0A { return nil }

@@ -63,7 +63,7 @@ struct ImportJob: JobKind {
 
 /// The options that a caller sends with a file.
 struct ImportOptions: Sendable {
-    /// For each member of this API, the name of the file's column that contains it.
+    /// The names of the file's columns, by the member of this API that each column contains.
     var mapping: [String: String]?
     /// The issuer of the former system. If it is set, each user also gets an identity there, with
     /// the former id as its subject.
@@ -71,9 +71,9 @@ struct ImportOptions: Sendable {
     var firebase: FirebaseProject?
     /// The pool of a Cognito import.
     var pool: Provider?
-    /// Whether a prefix before the texts in the cells has to be removed. This server's exports add
-    /// it, so that spreadsheets do not run the texts as formulas (see `CSV.guarded`). A file with
-    /// exactly the columns of an export is read this way even without this option.
+    /// Whether to remove a prefix before the texts in the cells. This server's exports add the
+    /// prefix, so that spreadsheets do not run the texts as formulas (see `CSV.guarded`). If a file
+    /// has exactly the columns of an export, the prefix is removed even without this option.
     var isGuarded = false
     /// Whether a CSV file is encoded in Windows-1252 instead of UTF-8.
     var isWindows1252 = false
@@ -160,8 +160,8 @@ extension ImportOptions {
         return mapping
     }
 
-    /// Finds the pool of a Cognito import: the one that the options name or, if they name none, the
-    /// tenant's only one. Throws 422 if there is no such pool.
+    /// Finds the pool of a Cognito import: the pool that the options name or, if they name none,
+    /// the tenant's only pool. Throws 422 if there is no such pool.
     mutating func findPool(for scope: TenantScope) async throws {
         let pools = try await scope.database.pools(near: scope.tenant).filter { pool in
             issuer.map { sameBytes($0, pool.issuer) } ?? true

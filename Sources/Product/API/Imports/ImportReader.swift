@@ -17,8 +17,8 @@ struct ImportReader: Sendable {
     /// For each column of the file, the API members that get its value; an empty list for a column
     /// that is not read. `nil` until the header line was read.
     var columns: [[String]]?
-    /// Whether a prefix before the texts in the cells has to be removed. This server's exports add
-    /// it, so that spreadsheets do not run the texts as formulas.
+    /// Whether to remove a prefix before the texts in the cells. This server's exports add the
+    /// prefix, so that spreadsheets do not run the texts as formulas.
     var isGuarded: Bool
     /// The read-only members of this server's own exports that occurred in the file. They are not
     /// imported.
@@ -319,8 +319,8 @@ extension ImportFault {
 package enum ImportFormat: String, Sendable, CaseIterable {
     case csv, ndjson, auth0, cognito, supabase, clerk, keycloak, firebase
 
-    /// The member of a document that contains the rows; `nil` if the document is a list, or has one
-    /// row for each line.
+    /// The name of the JSON member that contains the rows. `nil` if the document is a list, or has
+    /// one row for each line.
     var container: String? {
         switch self {
         case .keycloak, .firebase: "users"
@@ -339,23 +339,24 @@ package enum ImportLimits {
     /// decompression.
     package static let packed = 1 << 30
     package static let unpacked = 4 << 30
-    /// The maximum ratio of decompressed to compressed bytes. For a file of addresses it is about
-    /// 10.
+    /// The maximum ratio of decompressed to compressed bytes. An ordinary file of addresses has a
+    /// ratio of about 10.
     package static let ratio = 200
-    /// The most rows of one file.
+    /// The maximum number of rows in a file.
     package static let rows = 5_000_000
-    /// The most bytes of one row.
+    /// The maximum size of a row in bytes.
     package static let row = 1 << 20
-    /// The most bytes of a form's `options`.
+    /// The maximum size, in bytes, of the part `options` of a form.
     package static let options = 64 << 10
     package static let columns = 500
     package static let identities = 20
     /// The maximum length, in characters, of the notes on an imported row.
     package static let note = 500
-    /// The maximum length, in bytes, of an identity's email address. A longer one is not imported.
+    /// The maximum length, in bytes, of an identity's email address. A longer address is not
+    /// imported.
     package static let email = 320
-    /// The maximum length, in bytes, of an identity's issuer. `subject` is the limit for its
-    /// subject.
+    /// The maximum length, in bytes, of an identity's issuer. `subject` is the maximum length of an
+    /// identity's subject.
     package static let issuer = 512
     package static let subject = 255
 }

@@ -195,8 +195,8 @@ struct ImportUpload {
             switch parameters.value {
             case "text/csv": true
             case "application/json", "application/x-ndjson": false
-            // In a form, the part's type says little: `curl -F file=@users.csv` often sends another
-            // type.
+            // In a form, the file's part often has another content type, for example with `curl -F
+            // file=@users.csv`. The format then decides.
             default: format == .csv
             }
         reader = ImportReader(format, isCSV: isCSV, options)

@@ -23,7 +23,7 @@ struct ImportedRow: Sendable {
     var privateAttributes: [JSONValue.Member] = []
     var identities: [ImportedIdentity] = []
     var password = ImportedPassword.none
-    /// Whether the user has a password in the former system and the export does not contain it.
+    /// Whether the user has a password in the former system that the export does not contain.
     var awaitsPassword = false
     var createdAt: Timestamp?
     /// Notes about content that the row has and this server does not import.
@@ -71,7 +71,7 @@ struct ImportedRow: Sendable {
         password = .refused("a hash beyond the limits of GATEHOUSE_IMPORTED_HASHES")
     }
 
-    /// The full name or, if there is none, the parts joined.
+    /// The full name or, if there is none, the joined parts of the name.
     static func name(_ whole: String?, _ parts: String?...) -> String? {
         if let whole { return whole }
         let joined = parts.compactMap { $0 }.joined(separator: " ")
@@ -158,8 +158,8 @@ struct ImportedRow: Sendable {
         for given in all {
             let identity = try sound(given)
             if distinct.contains(where: { $0.isSameSignIn(as: identity) }) { continue }
-            // The number is checked here, for each identity, because it takes long to compare many
-            // identities of a row with each other.
+            // The limit is checked before each identity is added, since comparing very many
+            // identities of a row with each other would take long.
             guard distinct.count < ImportLimits.identities else {
                 throw .invalid("The row has more than \(ImportLimits.identities) identities.")
             }
@@ -295,7 +295,7 @@ extension ImportFields {
         }
         let sign = bytes[bytes.count - 3]
         if bytes.count > 19, sign == 0x2B || sign == 0x2D { bytes += Array(":00".utf8) }
-        // The time has no seconds.
+        // A text of 16 bytes is a time without seconds.
         if bytes.count == 16 { bytes += Array(":00".utf8) }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -336,8 +336,8 @@ extension ImportedRow {
 }
 
 extension [JSONValue.Member] {
-    /// The members whose names are valid for attributes, without those that are null; and the
-    /// names that are not valid.
+    /// `kept` contains the members whose names are valid for attributes, without null members.
+    /// `left` contains the names that are not valid.
     func asAttributes() -> (kept: [JSONValue.Member], left: [String]) {
         var (kept, left): ([JSONValue.Member], [String]) = ([], [])
         for member in self {

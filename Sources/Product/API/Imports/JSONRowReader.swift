@@ -6,12 +6,12 @@ import Storage
 /// is never in memory.
 struct JSONRowReader: Sendable {
     private enum State {
-        /// The document has not begun.
+        /// The reader has not reached the document's first value.
         case start
-        /// Between two rows, in a list or in a document with one row for each line.
+        /// The reader is between two rows: in a list, or in a document with one row for each line.
         case list, lines
         case row
-        /// In an object, before the member that contains the list of rows.
+        /// The reader is in an object, before the member that contains the list of rows.
         case members
         case ended
     }

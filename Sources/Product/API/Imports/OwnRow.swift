@@ -26,7 +26,7 @@ extension ImportedRow {
 
     static func isReadOnly(_ name: String) -> Bool { readOnlyNames.contains(name) }
 
-    /// Whether a column is read, or is one that the import skips on purpose.
+    /// Whether the name of a column is known: the import reads the column, or skips it on purpose.
     static func isKnown(_ name: String) -> Bool { isColumn(name) || isReadOnly(name) }
 
     /// The name of a file's column, without invisible characters around it.
