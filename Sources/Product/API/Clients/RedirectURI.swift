@@ -164,7 +164,8 @@ package enum ClientHost {
     /// The host in lower case, as an A-label; `nil` for anything else.
     package static func of(_ text: String) -> String? {
         guard let origin = try? Origin(configuring: "https://\(text)") else { return nil }
-        // `Origin` refuses a path and user information. It allows a wildcard, which is not a host.
+        // `Origin` has refused a path and user information, but not a wildcard, which is not a
+        // host.
         guard origin.wildcardBase == nil else { return nil }
         return origin.port.map { "\(origin.host):\($0)" } ?? origin.host
     }

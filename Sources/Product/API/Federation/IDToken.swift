@@ -13,7 +13,7 @@ package struct IDToken: Sendable {
     package let claimedIssuer: String
     package let claimedAudiences: [String]
 
-    /// `isAccessToken` also allows the token type `at+jwt` (RFC 9068 section 2.1).
+    /// If `isAccessToken` is true, the token type `at+jwt` is also allowed (RFC 9068 section 2.1).
     package init(_ text: [UInt8], isAccessToken: Bool = false) throws(IDTokenFault) {
         guard let jws = JWS(compact: text) else { throw .notCompact }
         guard let header = Self.object(jws.header) else { throw .headerMalformed }
@@ -63,7 +63,8 @@ package struct IDToken: Sendable {
         return (algorithm, text)
     }
 
-    /// A single string or a non-empty list of strings (RFC 7519 section 4.1.3).
+    /// The audiences in the claim `aud`: a single string or a non-empty list of strings (RFC 7519
+    /// section 4.1.3). `nil` for any other value.
     static func audiences(_ value: JSONValue?) -> [String]? {
         if let one = value?.string { return one.isEmpty ? nil : [one] }
         guard let list = value?.array, !list.isEmpty else { return nil }
@@ -262,7 +263,7 @@ package struct IDTokenCheck: Sendable {
 /// Why an id token is refused, for the log and the operator. The caller gets the same text for
 /// every reason.
 package struct IDTokenFault: Error, Sendable, Equatable {
-    /// The name of the fault: one of the values below.
+    /// The name of the fault, for example `header_refused`.
     package let name: String
     /// What the operator can do about it; `nil` if there is nothing to do, or if it is obvious.
     package let detail: String?

@@ -18,7 +18,7 @@ package final class ProviderDocuments: Sendable {
     /// of seconds after which they are no longer used.
     package static let freshness: Int64 = 600
     package static let lifetime: Int64 = 3600
-    /// The time limit for both documents together.
+    /// The time limit for fetching both documents of a provider: the metadata and the keys.
     package static let fetchTime: Duration = .seconds(4)
 
     struct Documents: Sendable {
@@ -107,8 +107,8 @@ package final class ProviderDocuments: Sendable {
         try await documents(of: party) { _ in true }.metadata
     }
 
-    /// The providers whose documents this process could not fetch at the last attempt. The value is
-    /// the time of the first failure.
+    /// The providers whose documents this process could not fetch at the last attempt. The value
+    /// for each provider is the time of its first failure.
     package var unreachable: [UUID: Timestamp] {
         entries.withLock { entries in
             entries.values.reduce(into: [:]) { found, entry in

@@ -8,15 +8,15 @@ import Text
 /// One finding of a provider's examination.
 package struct ProviderFinding: Sendable, Equatable {
     package enum Check: String, Sendable, CaseIterable {
-        /// The discovery document is reachable, valid and of this issuer.
+        /// Whether the discovery document is reachable, valid and of the provider's issuer.
         case discovery
-        /// The authorization and token endpoints are known.
+        /// Whether the provider's authorization and token endpoints are known.
         case endpoints
-        /// The code flow with PKCE (S256) is offered.
+        /// Whether the provider offers the code flow with PKCE (S256).
         case flow
-        /// There are keys that can verify an id token.
+        /// Whether the provider has keys that can verify an id token.
         case keys
-        /// The algorithms that id tokens are signed with, as far as they are published.
+        /// Which algorithms the provider signs id tokens with, if it publishes them.
         case algorithms
     }
 

@@ -16,9 +16,9 @@ package struct RelyingParty: Sendable, Equatable {
         /// The endpoint that checks access tokens (RFC 7662).
         case introspection = "introspection_endpoint"
         case deviceAuthorization = "device_authorization_endpoint"
-        /// The discovery document, if it is not below the issuer.
+        /// The URL of the discovery document, if it is not at the standard path below the issuer.
         case discovery = "openid_configuration"
-        /// GitHub's check of a token (`POST /applications/{client_id}/token`).
+        /// GitHub's endpoint that checks a token (`POST /applications/{client_id}/token`).
         case tokenCheck = "token_check_endpoint"
         /// The `iss` of a Cognito pool's tokens, if it is not Amazon's address for the pool, for
         /// example with an emulator.
@@ -142,7 +142,7 @@ package struct RelyingParty: Sendable, Equatable {
             || kind == .google && sameBytes("https://" + text, issuer)
     }
 
-    /// Whether one of these audiences is accepted.
+    /// Whether this server accepts at least one of a token's audiences.
     package func takesOne(of audiences: [String]) -> Bool { audiences.contains { takes($0) } }
 
     /// Whether a token issued to this client is accepted.
@@ -232,8 +232,9 @@ extension RelyingParty {
         return found
     }
 
-    /// The endpoints that a GitHub sign-in needs and that are neither derived nor set. Each of them
-    /// receives the client's secret or a token, so that of github.com is not used in its place.
+    /// The endpoints that a GitHub sign-in needs and that are neither derived nor set. Each of
+    /// these endpoints receives the client's secret or a token, so github.com's endpoint must not
+    /// take its place.
     package var missingGitHubEndpoints: [Endpoint] {
         let found = gitHubEndpoints
         return [.token, .userInfo, .tokenCheck].filter { found[$0] == nil }

@@ -151,7 +151,7 @@ extension ProviderRow: JSONView {
         ("admin_create", .string("deny")), ("lambda_open", .string("off")),
     ]
 
-    /// The provider as `/v1` shows it, without its secret.
+    /// Writes the provider as `/v1` shows it, without its secret.
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("id", id)
@@ -323,8 +323,8 @@ struct ProviderRemoval {
 
     var call: Call
 
-    /// If there are identities, throws 409 with their number and a confirmation token, unless the
-    /// request has that token.
+    /// If users have identities at the provider and the request lacks the confirmation token,
+    /// throws 409 with the number of identities and the token.
     func check(_ row: ProviderRow, identities: Int) throws {
         guard identities > 0 else { return }
         let token = try token(for: row)

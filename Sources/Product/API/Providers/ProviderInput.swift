@@ -10,8 +10,8 @@ struct ProviderInput {
     var issuer: String
     var document: JSONValue
     var secret: ProviderSecret
-    /// Whether the Cognito pool is confirmed to belong to the provider's owner. Only the platform
-    /// confirms this, since a tenant cannot prove it.
+    /// Whether the platform has confirmed that the Cognito pool belongs to the provider's owner.
+    /// Only the platform can confirm this, since a tenant cannot prove that it owns a pool.
     var isConfirmed: Bool
 
     /// The id of the tenant that owns the provider; the nil tenant for the platform.
