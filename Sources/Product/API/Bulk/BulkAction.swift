@@ -22,7 +22,8 @@ struct BulkContext: Sendable {
         try principal.requireCover(of: role, in: tenant)
     }
 
-    /// Throws the same errors as the action on a single object if the principal lacks the right.
+    /// Throws if the principal lacks the right. The errors are those of the endpoint for a single
+    /// object.
     func require(_ right: Right, owner: UUID? = nil) throws {
         let permission = Permissions.permits(
             principal, right, in: tenant, target: PermissionTarget(ownerID: owner))
@@ -46,7 +47,7 @@ protocol BulkAction: Sendable {
     var parameters: JSONParameters { get }
     /// Acts on one object, and throws if the action is refused.
     func act(on id: UUID, row: Int, at place: BulkContext) async throws -> JobResult
-    /// Undoes the action on one object. Leaves the object as it is if it has changed since.
+    /// Undoes the action on one object. An object that has changed since the action stays as it is.
     func undo(_ result: JobResult, at place: BulkContext) async throws -> JobResult
 }
 
@@ -64,7 +65,7 @@ struct BulkJobs<Action: BulkAction>: JobKind {
     let name: String
 
     func rights(_ job: JobRow) -> [Right] {
-        // This version does not know the action, so it requires every right. No role has every
+        // If this version does not know the action, the job needs every right. No role has every
         // right, so no caller may run the job.
         guard let action = Action(JSONParameters(job.parameters)) else { return Right.allCases }
         if job.isUndoing { return [action.undoRight ?? action.right] }

@@ -155,7 +155,8 @@ struct BulkRequest<Action: BulkAction> {
     /// The kind of the job that is created if there are many objects.
     private let kind: String
 
-    /// The maximum number of objects that are handled in the request itself; more become a job.
+    /// The maximum number of objects that are handled in the request itself. For more objects, a
+    /// job is created.
     private static var atOnce: Int { 100 }
     /// The maximum number of objects that a dry run examines. Each transaction examines `atOnce` of
     /// them.

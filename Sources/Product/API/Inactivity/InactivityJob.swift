@@ -8,7 +8,7 @@ import Text
 /// that switching the rule off stops the job.
 struct InactivityJob: JobKind {
     static let kind = "inactivity"
-    /// The reason that the audit log and the suspended user show.
+    /// The reason for the job's actions, as the audit log and a suspended user's object show it.
     static let reason = "inactivity"
     /// The number of users that one page reads. `pages` is the number of pages in one batch.
     static let page = 500

@@ -113,8 +113,8 @@ package enum InviteAcceptanceEndpoints {
         return answer
     }
 
-    /// Returns the invite whose token is in the input, and the invite's tenant. Throws if no
-    /// pending invite has the token, and counts the attempt.
+    /// Returns the invite whose token is in the input, and the invite's tenant. If no pending
+    /// invite has the token, counts the attempt as a failure and throws.
     package static func offered(_ call: Call) async throws -> (InviteRow, TenantRow) {
         let token = try call.input.string("token")
         try await LinkMisses.check(call)

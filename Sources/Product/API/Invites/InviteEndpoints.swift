@@ -131,7 +131,7 @@ package enum InviteEndpoints {
     }
 
     /// Throws 403 unless the caller may change an invite with this role. If `isGiven` is true, the
-    /// caller must also have all rights of the role. It is false for a revocation.
+    /// caller must also have all rights of the role. For a revocation, `isGiven` is false.
     static func requireRole(
         _ who: Principal, _ role: UserRole, in tenant: UUID, isGiven: Bool
     ) throws {
@@ -210,8 +210,8 @@ enum InviteEditEndpoint {
     private static func wanted(_ call: Call, _ row: InviteRow) throws -> InviteChange {
         let input = call.input
         try input.checkRepeated(against: row.json(at: call.now))
-        // Responses have milliseconds, while the row has microseconds. A body that repeats the
-        // expiry as it was shown is no change.
+        // The row has the expiry in microseconds, but responses show it in milliseconds. If a body
+        // repeats the expiry that a response showed, the expiry does not change.
         var end = input.optionalTimestamp("expires_at") ?? row.expiresAt
         if sameBytes(end.description, row.expiresAt.description) { end = row.expiresAt }
         if end != row.expiresAt, let fault = InviteAsking.endFault(end, call.now) {

@@ -99,7 +99,8 @@ struct InviteJobs: JobKind {
                         + "sent by mail")
         }
         if !faults.isEmpty { throw Problem.invalid(faults) }
-        // An invite that is sent again may be for an admin.
+        // To send invites again, the caller must prove presence, since an invite may be for an
+        // admin.
         if !call.isDryRun, inputs.contains(where: { $0.flag("resend") }) {
             try call.requireRecentSignIn(for: "To send many invites again")
         }

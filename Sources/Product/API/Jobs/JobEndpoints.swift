@@ -87,7 +87,7 @@ package struct JobEndpoints: Sendable {
         }
     }
 
-    /// An endpoint that acts on a job. It needs the same rights as the job itself.
+    /// An endpoint that acts on a job. Its caller needs the same rights as the creator of the job.
     private func act(
         _ verb: String, _ summary: String,
         _ body: @escaping @Sendable (Change, JobRow, Call) async throws -> JobRow
@@ -109,8 +109,9 @@ package struct JobEndpoints: Sendable {
                         "This version of the service does not know the job's kind.")
                 }
                 var asked = job
-                // The service creates the job of an inactivity rule and needs no rights for it. A
-                // caller who acts on it does need them.
+                // A caller who acts on a job of an inactivity rule needs rights, although the
+                // service, which created the job, needs none. The caller is therefore set as the
+                // maker when the rights are read.
                 asked.maker = call.jobMaker
                 if undoes { asked.isUndoing = true }
                 try require(call, kind.rights(asked), on: job)

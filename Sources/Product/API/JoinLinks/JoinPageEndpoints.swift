@@ -45,8 +45,8 @@ package enum JoinPageEndpoints {
         return answer
     }
 
-    /// The active link whose token is in the input. Throws if no active link has the token, and
-    /// counts the attempt.
+    /// The active link whose token is in the input. If no active link has the token, counts the
+    /// attempt as a failure and throws.
     package static func offered(_ call: Call) async throws -> OfferedJoinLink {
         try await LinkMisses.check(call)
         let token = try call.input.string("token")
