@@ -35,8 +35,8 @@ package struct RequestLog: Sendable {
         }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
         // `fault` contains the reason for a refusal only if the response does not state the reason,
-        // for example because it is a redirect. The level of such a line is notice, so that `dev`
-        // shows it.
+        // for example because the response is a redirect. A line with `fault` has the level notice,
+        // so that the command `dev` shows it.
         let isUnsaid = record.fault != nil
         logger.log(
             record.isFailed ? .error : isUnsaid ? .notice : .info, "request.finished", fields)
@@ -74,7 +74,7 @@ package struct RequestRecord: Sendable {
     /// Whether the client's connection is encrypted.
     package var isTLS = false
     /// Whether the response has a 5xx status only because an app's contract requires it, and not
-    /// because of a fault of the server. It is counted as a 4xx.
+    /// because of a fault of the server. Such a response is counted as a 4xx.
     package var isForeseen = false
     /// Whether the response is due to a fault of this server.
     package var isFailed: Bool { status >= 500 && !isForeseen }
@@ -108,7 +108,7 @@ package enum Outage: String, CaseIterable, Sendable {
     case commitUnknown = "commit_unknown"
     /// The request's time limit was reached.
     case deadline
-    /// Any other cause, such as a provider, a limit that was reached, or a replica that is
-    /// stopping.
+    /// The 503 has any other cause, such as a provider, a limit that was reached, or a replica that
+    /// is stopping.
     case other
 }

@@ -148,13 +148,15 @@ enum CORSEvaluation {
 
 /// Which allow lists apply to a path.
 package enum CORSScope: Sendable, Equatable {
-    /// A path of this tenant, by id or slug. The tenant's list and the platform's list apply.
+    /// The path belongs to the tenant with this id or slug. The tenant's list and the platform's
+    /// list apply.
     case tenant(String)
-    /// One of the few paths that apply to the tenant of the request's credential.
+    /// The path is one of the few that name no tenant and apply to the tenant of the request's
+    /// credential.
     case credential
-    /// Only the platform's list applies.
+    /// The path is any other path. Only the platform's list applies.
     case platform
-    /// Public documents, which pages of any origin may read.
+    /// The path leads to a public document, which pages of any origin may read.
     case publicDocument
 
     init(path: String) {

@@ -71,8 +71,8 @@ package struct CORSPolicyEnforcer: Sendable {
 
     /// Decides on a request, either a real one or one that is only described. `own` contains the
     /// canonical origins that count as the server's own; the default is those of the service.
-    /// `noting` is given only for a real request: it is the path's pattern, or empty if no pattern
-    /// matches. An origin that is not listed is then recorded for the tenant.
+    /// `noting` is the path's pattern, or empty if no pattern matches. It is given only for a real
+    /// request: an origin that is not listed is then recorded for the tenant.
     func decide(
         _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil,
         noting path: String? = nil

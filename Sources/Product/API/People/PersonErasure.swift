@@ -4,8 +4,9 @@ import JSON
 import Storage
 import Text
 
-/// Erases a person from the tenants that a request names. A second request confirms it. The users
-/// are erased one by one, and the response contains a certificate.
+/// Erases a person from the tenants that a request names. The first request only asks for a
+/// confirmation. The second request erases the users one by one, and its response contains a
+/// certificate.
 struct PersonErasure: Sendable {
     /// The `typ` in the header of an erasure certificate.
     static let certificateType = "gatehouse-erasure+jwt"
@@ -174,7 +175,7 @@ struct PersonErasure: Sendable {
     }
 }
 
-/// The outcome for one user.
+/// The outcome of an erasure for one user of the request.
 struct PersonResult: Sendable {
     let user: NamedUser
     let problem: Problem?

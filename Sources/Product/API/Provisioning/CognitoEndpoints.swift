@@ -57,7 +57,8 @@ package enum CognitoEndpoints {
         let result = try await call.database.provision(attempt, by: call.hookActor) {
             $0.answerText
         }
-        // A user who waits for approval is stored, but may not sign in yet.
+        // A user who waits for approval is stored, but may not sign in yet, so the event is
+        // refused.
         let waits = result.verdict.outcome == .created && result.user?.status == .pending
         guard result.verdict.outcome == .refused || waits else { return .allowed(event.allowed) }
         return .refused(
@@ -149,8 +150,8 @@ struct CognitoEvent: Sendable {
         call.clientID = document["callerContext"]?["clientId"]?.string
         call.caller = request.callerTenant
         call.onlyProvider = request.principal.provider
-        // A token names a user of the pool itself by a `sub`. The sign-up event does not contain
-        // it; this later event does.
+        // Tokens identify a user of the pool itself by the user's `sub`. It is read from this
+        // event, since the earlier sign-up event does not contain it.
         if kind == .nativeProved {
             call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }
         }

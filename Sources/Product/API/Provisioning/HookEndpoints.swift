@@ -57,7 +57,7 @@ enum LambdaEndpoint {
         /// The caller does not wait for a result. The event is processed before the 202 response,
         /// so that no acknowledged event is lost.
         case event = "Event"
-        /// Only checks the permission. The response is 204.
+        /// The endpoint only checks whether the caller has the permission, and responds with 204.
         case dryRun = "DryRun"
     }
 
