@@ -182,7 +182,7 @@ package enum DomainEndpoints {
 }
 
 extension DomainRow: JSONView {
-    /// The claim as `/v1` shows it.
+    /// Writes the claim as `/v1` shows it.
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)

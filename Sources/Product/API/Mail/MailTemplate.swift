@@ -161,8 +161,8 @@ struct MailTemplate {
             + "If you did not expect this mail, ignore it."
     }
 
-    /// The token in the link, after `#` and `=`; `nil` if the link has none. Some mail programs cut
-    /// that part of a link off, so the mail shows it separately too.
+    /// The token in the link: the text after `#` and `=`. `nil` if the link has no token. Some mail
+    /// programs cut off this part of a link, so the mail also shows the token separately.
     private var code: String? {
         let rest = mail.link.utf8.drop { $0 != UInt8(ascii: "#") }.drop { $0 != UInt8(ascii: "=") }
         return rest.isEmpty ? nil : String(decoding: rest.dropFirst(), as: UTF8.self)

@@ -50,8 +50,8 @@ struct SignInAttempt {
     /// An account that the address may mean, with the counter for attempts at it.
     private struct Candidate {
         var found: (OperatorRow, String?)?
-        /// The counter for attempts: that of this browser if its operator has signed in here
-        /// before, else that of the account.
+        /// The counter for attempts. It is the browser's counter if the account's operator has
+        /// signed in with this browser before, otherwise the account's counter.
         var counter: [UInt8]
         var isKnown: Bool
     }

@@ -214,7 +214,7 @@ package enum TenantEndpoints {
 }
 
 extension TenantRow: JSONView {
-    /// The tenant as `/v1` shows it.
+    /// Writes the tenant as `/v1` shows it.
     func write(to json: inout JSONWriter) { write(to: &json, users: nil) }
 
     func write(to json: inout JSONWriter, users: ListTotal?) {

@@ -299,8 +299,9 @@ extension DuplicateEvidence {
 }
 
 extension Endpoint {
-    /// This endpoint with support for ids of merged users. A read returns the winner, and a write
-    /// is refused with 409 and the winner's id. This costs nothing unless the id is unknown.
+    /// This endpoint with support for ids of merged users. For the id of a merged user, a read
+    /// returns the winner, and a write is refused with 409 and the winner's id. The endpoint is
+    /// slower only for ids that no user has.
     var followingMerges: Endpoint {
         var endpoint = self
         if method != .get, path.contains("/{id}"), !problems.contains(.conflict) {

@@ -300,8 +300,8 @@ enum UserIdentityEndpoints {
         return .noContent
     }
 
-    /// Throws unless the caller may unlink the user's identity. A user cannot unlink the last one;
-    /// only an operator can.
+    /// Throws unless the caller may unlink the user's identity. A user cannot unlink the last of
+    /// their own identities; only an operator can.
     private static func requireUnlink(_ call: Call, _ user: UserRow) throws {
         guard call.sees(user.id) else { throw Problem.notFound("user") }
         let target = PermissionTarget(ownerID: user.id, isLastIdentity: user.identities.count < 2)

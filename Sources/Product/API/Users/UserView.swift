@@ -24,7 +24,7 @@ struct JoinedBy: JSONView {
 }
 
 extension UserRow: JSONView {
-    /// The user as `/v1` shows it.
+    /// Writes the user as `/v1` shows it.
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
