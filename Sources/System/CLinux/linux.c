@@ -68,7 +68,7 @@ int gh_listen(const char *host, uint16_t port, int backlog, int shared) {
     if (descriptor >= 0) {
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
         if (shared) setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
-        // Accepted sockets inherit this option.
+        // Sockets that the listener accepts inherit this option.
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         if (bind(descriptor, found->ai_addr, found->ai_addrlen) != 0 ||
             (backlog > 0 && listen(descriptor, backlog) != 0)) {

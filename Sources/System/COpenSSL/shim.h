@@ -13,7 +13,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-// OpenSSL offers these as macros, which Swift cannot import.
+// OpenSSL offers the following functions and constants only as macros, which Swift cannot import.
 enum { GH_PKEY_PUBLIC_KEY = EVP_PKEY_PUBLIC_KEY };
 static inline long gh_ssl_ctx_set_mode(SSL_CTX *c, long m) { return SSL_CTX_set_mode(c, m); }
 static inline long gh_ssl_ctx_clear_mode(SSL_CTX *c, long m) { return SSL_CTX_clear_mode(c, m); }

@@ -30,7 +30,7 @@ int64_t gh_boottime(void);
 int gh_listen(const char *host, uint16_t port, int backlog, int shared);
 /// Makes a listening socket refuse new connections. Handshakes that have begun are completed.
 int gh_refuse_new(int descriptor);
-/// Returns free memory to the system.
+/// Gives memory that the process has freed back to the system.
 void gh_trim_memory(void);
 // Returns the port that a socket is bound to. Returns -1 and sets errno on failure.
 int gh_local_port(int descriptor);
@@ -40,5 +40,5 @@ int gh_peer(int descriptor, char *out, int capacity);
 // was started with a policy other than the default. If the kernel refuses, the policy does not
 // change.
 void gh_prefer_throughput(void);
-// send(2) without SIGPIPE.
+// Calls send(2) so that it never raises SIGPIPE.
 long gh_send(int descriptor, const void *bytes, unsigned long count);
