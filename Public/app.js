@@ -397,7 +397,7 @@ async function tenant(page, draw) {
 	append(page.body, [
 		title, isWell ? null : (await import("./lib/seldom.js")).banner(one, again),
 		// These links are shown only in a small window; in a larger window, the navigation has them. A page that the
-		// operator may not read has no link here. If it is opened by its address, it says why.
+		// operator may not read has no link here. If such a page is opened by its address, it says why.
 		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(({ tab, text }) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
 		section,

@@ -348,7 +348,7 @@ export function form(fields, {
 		return values
 	}
 
-	/** Finds the id of each typed tenant, and then returns the values. */
+	/** Finds the id of each tenant that was typed in, and then returns the values. */
 	async function collected() {
 		for (const one of rows) await one.settle?.()
 		return collect()

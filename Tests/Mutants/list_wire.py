@@ -39,7 +39,7 @@ MUTANTS = [
         "F4", "a hook has the time of any request",
         "OperationTimesTests/`each operation has five seconds, a hook half of them, a list of invites thirty`",
         ("Sources/Product/API/Pipeline/Endpoint.swift",
-         "package static let hookTime: Duration = .milliseconds(2500)",
+         "static let hookTime: Duration = .milliseconds(2500)",
          "package static let hookTime: Duration = MUTATED ? .seconds(5) : .milliseconds(2500)"),
     ),
     mutant(
@@ -60,8 +60,8 @@ MUTANTS = [
         "F4", "nobody answers for a handler that does not",
         "RequestTimeTests/`a handler that does not answer is answered for, and the connection goes on`",
         ("Sources/Platform/HTTP/Serving/HTTPConnection.swift",
-         "// Most requests that wait for nothing are answered by now.\n        if !hasAnswered { startClock(",
-         "// Most requests that wait for nothing are answered by now.\n        if !MUTATED, !hasAnswered { startClock("),
+         "// usually responded by now.\n        if !hasAnswered { startClock(",
+         "// usually responded by now.\n        if !MUTATED, !hasAnswered { startClock("),
     ),
     mutant(
         "F4", "an endpoint cannot have more time",

@@ -29,8 +29,8 @@ package struct AWSSignature: Sendable {
 
     package let accessKeyID: String
     /// The date in the credential scope, as `YYYYMMDD`.
-    package let day: String
-    package let region: String
+    let day: String
+    let region: String
     package let service: String
     private let signedFields: [String]
     private let signature: [UInt8]

@@ -38,9 +38,9 @@ package final class PasswordHasher: Sendable {
     /// Parameters of argon2id (RFC 9106, section 3.1).
     package struct Cost: Sendable, Equatable {
         /// Memory of one hash in KiB.
-        package var kibibytes: UInt32
-        package var passes: UInt32
-        package var lanes: UInt32
+        var kibibytes: UInt32
+        var passes: UInt32
+        var lanes: UInt32
 
         /// Makes the parameters for new hashes. They must not exceed `most`, because `verify`
         /// refuses a stored hash whose cost exceeds `most`.
@@ -51,13 +51,13 @@ package final class PasswordHasher: Sendable {
         }
 
         /// The cost of new hashes: 19 MiB, two passes, one lane.
-        package static let standard = Cost(kibibytes: 19 * 1024, passes: 2, lanes: 1)
+        static let standard = Cost(kibibytes: 19 * 1024, passes: 2, lanes: 1)
         /// The highest cost that a stored hash may demand.
         static let most = Cost(kibibytes: 256 * 1024, passes: 16, lanes: 8)
     }
 
     /// How many hashes may wait for a thread. When the queue is full, a call throws `busy`.
-    package static let queueLimit = 64
+    static let queueLimit = 64
     private static let saltLength = 16
     private static let hashLength = 32
 

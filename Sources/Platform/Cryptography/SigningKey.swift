@@ -110,7 +110,7 @@ package final class SigningKey: @unchecked Sendable {
 /// them.
 package struct JWS: Sendable {
     /// The most bytes of a token. A longer one is refused before it is decoded.
-    package static let lengthLimit = 16 * 1024
+    static let lengthLimit = 16 * 1024
 
     /// The decoded header: JSON text that is not parsed yet.
     package let header: [UInt8]

@@ -8,7 +8,7 @@ package struct TOTP: Sendable {
     package static let digits = 6
     /// How many steps before and after the current one are accepted, because the clock of the
     /// user's device may be wrong.
-    package static let drift: Int64 = 1
+    static let drift: Int64 = 1
 
     package let seed: [UInt8]
 

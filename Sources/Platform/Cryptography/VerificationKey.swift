@@ -52,7 +52,7 @@ package final class VerificationKey: @unchecked Sendable {
         case p521 = "P-521"
 
         /// The length of a coordinate in bytes.
-        package var size: Int {
+        var size: Int {
             switch self {
             case .p256: 32
             case .p384: 48
@@ -82,7 +82,7 @@ package final class VerificationKey: @unchecked Sendable {
         case elliptic(Curve)
     }
 
-    package let algorithm: Algorithm
+    let algorithm: Algorithm
     private let key: OpaquePointer
 
     deinit { EVP_PKEY_free(key) }

@@ -19,9 +19,7 @@ package struct BodyStream: Sendable {
 
 /// No more of the body can be read, because the connection ended, or the time limit passed and the
 /// server responded instead of the handler.
-package struct BodyLost: Error, Sendable {
-    package init() {}
-}
+package struct BodyLost: Error, Sendable {}
 
 /// A value that only the first caller of `take` gets. `take` may be called from any thread.
 final class Once: Sendable {

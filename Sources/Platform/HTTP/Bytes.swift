@@ -7,7 +7,7 @@ private let tokenHigh: UInt64 = 0x57FF_FFFF_C7FF_FFFE
 
 /// Whether the byte is a token character (RFC 9110 §5.6.2).
 @inline(__always)
-package func isToken(_ byte: UInt8) -> Bool {
+func isToken(_ byte: UInt8) -> Bool {
     guard byte < 128 else { return false }
     return (byte < 64 ? tokenLow : tokenHigh) >> UInt64(byte & 63) & 1 == 1
 }
@@ -36,7 +36,7 @@ func matches(_ bytes: UnsafePointer<UInt8>, _ count: Int, _ lower: StaticString)
 }
 
 /// Whether a client's request identifier is valid: 1 to 128 characters of `[A-Za-z0-9._-]`.
-package func isRequestID(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+func isRequestID(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard !bytes.isEmpty, bytes.count <= 128 else { return false }
     return bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }
 }

@@ -20,7 +20,7 @@ struct FieldSpan {
 }
 
 /// How the body's end is found (RFC 9112 §6).
-package enum BodyFraming: Sendable, Equatable {
+enum BodyFraming: Sendable, Equatable {
     case none
     case length(Int)
     case chunked
@@ -31,11 +31,11 @@ package enum BodyFraming: Sendable, Equatable {
 /// head. So use it only within a synchronous call.
 package struct RequestHead {
     package internal(set) var method = Method.get
-    package internal(set) var framing = BodyFraming.none
+    internal(set) var framing = BodyFraming.none
     /// Whether the connection may carry another request after this one.
     package internal(set) var keepAlive = true
-    package internal(set) var isHTTP10 = false
-    package internal(set) var expectsContinue = false
+    internal(set) var isHTTP10 = false
+    internal(set) var expectsContinue = false
     /// The length of the head in bytes, its empty line included.
     package internal(set) var length = 0
     var base: UnsafePointer<UInt8>
@@ -275,19 +275,19 @@ struct FramingFacts {
 package struct HTTPLimits: Sendable {
     /// The maximum length of the request line (method, target and version). A request with a longer
     /// line is answered with 414.
-    package var requestLine = 8 << 10
+    var requestLine = 8 << 10
     /// The maximum length of the whole head, the request line included.
-    package var head = 32 << 10
+    var head = 32 << 10
     /// The maximum number of field lines in the head.
-    package var fields = 100
+    var fields = 100
     /// The maximum length of the body, without chunk framing. A request with a larger body is
     /// answered with 413.
-    package var body = 1 << 20
+    var body = 1 << 20
     /// The maximum length of a body that a handler receives in pieces. It is the largest limit of
     /// any route; 0 if no route receives its body in pieces.
     package var streamedBody = 0
 
-    package init() {}
+    init() {}
 }
 
 /// Why a request is refused before routing. The connection closes after the response.

@@ -14,7 +14,7 @@ package final class RequestParser {
         case failed(HTTPError)
     }
 
-    package let limits: HTTPLimits
+    let limits: HTTPLimits
     private let fields: UnsafeMutablePointer<FieldSpan>
 
     package init(limits: HTTPLimits = HTTPLimits()) {
@@ -235,6 +235,6 @@ package final class RequestParser {
     static let badTarget = HTTPError(400, "The request target is malformed.")
     static let longLine = HTTPError(414, "The request line is too long.")
     /// The refusal of a body that is too large for the server or for its endpoint.
-    package static let bigBody = HTTPError(413, "The request body is too large.")
+    static let bigBody = HTTPError(413, "The request body is too large.")
     static let longHead = HTTPError(431, "The request head is too long.")
 }

@@ -58,12 +58,12 @@ package final class LateForm: Sendable {
     private let form = Mutex<Form?>(nil)
 
     /// Makes an object without a form. If no form is set, the server answers with a plain 503.
-    package init() {}
+    init() {}
 
     /// Replaces the form; may be called from any thread.
     package func set(_ form: @escaping Form) { self.form.withLock { $0 = form } }
 
-    package func response(mayHaveWritten: Bool) -> Response? {
+    func response(mayHaveWritten: Bool) -> Response? {
         form.withLock { $0 }?(mayHaveWritten)
     }
 }
@@ -156,13 +156,13 @@ package final class ResponseWriter {
         if !bodiless, !isHead { out.append(body) }
     }
 
-    package func finish(_ body: StaticString = "") {
+    func finish(_ body: StaticString = "") {
         finish(UnsafeRawBufferPointer(start: body.utf8Start, count: body.utf8CodeUnitCount))
     }
 
     /// Ends the head of a streamed response. Returns false if no body may follow. HTTP/1.0 has no
     /// chunks, so there the end of the connection ends the body.
-    package func finishStreamHead() -> Bool {
+    func finishStreamHead() -> Bool {
         if unsafeField {
             replaceBy500()
             return false
@@ -240,7 +240,7 @@ package final class OutputBuffer {
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
     /// Empties the buffer. Its memory is kept unless it exceeds 1 MiB.
-    package func removeAll() {
+    func removeAll() {
         count = 0
         // Free the memory of a large response.
         guard capacity > 1 << 20 else { return }
@@ -253,7 +253,7 @@ package final class OutputBuffer {
 
     /// Appends one byte.
     @inline(__always)
-    package func append(_ byte: UInt8) {
+    func append(_ byte: UInt8) {
         reserve(1)
         start[count] = byte
         count += 1
@@ -261,11 +261,11 @@ package final class OutputBuffer {
 
     /// Appends the UTF-8 bytes of a literal.
     @inline(__always)
-    package func append(_ text: StaticString) {
+    func append(_ text: StaticString) {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    package func append(_ text: String) {
+    func append(_ text: String) {
         var text = text
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
@@ -274,7 +274,7 @@ package final class OutputBuffer {
 
     /// Appends a copy of the bytes; the source may be freed afterwards.
     @inline(__always)
-    package func append(_ source: UnsafeRawBufferPointer) {
+    func append(_ source: UnsafeRawBufferPointer) {
         guard let from = source.baseAddress else { return }
         reserve(source.count)
         memcpy(start + count, from, source.count)
@@ -282,7 +282,7 @@ package final class OutputBuffer {
     }
 
     /// Appends a non-negative number in a base of up to 16, with digits in lower case.
-    package func append(number: Int, base: Int = 10) {
+    func append(number: Int, base: Int = 10) {
         var divisor = 1
         while number / divisor >= base { divisor *= base }
         while divisor > 0 {

@@ -238,9 +238,9 @@ private struct MemberNames {
 /// Why a text is not accepted as JSON, and at which byte the fault is.
 package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The fault's offset in bytes from the start of the text.
-    package var offset: Int
+    var offset: Int
     /// The fault as a plain English phrase without data from the text.
-    package var reason: String
+    var reason: String
 
     package init(offset: Int, reason: String) {
         self.offset = offset
@@ -253,11 +253,11 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
 /// Limits that are checked before memory for a value is allocated.
 package struct JSONLimits: Sendable {
     /// The maximum depth to which arrays and objects may be nested.
-    package var depth: Int
+    var depth: Int
     /// The maximum number of values in the whole document, the values of members included.
-    package var values: Int
+    var values: Int
     /// The maximum length of one number, in bytes.
-    package var numberLength: Int
+    var numberLength: Int
 
     package init(depth: Int = 64, values: Int = 200_000, numberLength: Int = 64) {
         self.depth = depth
@@ -265,5 +265,5 @@ package struct JSONLimits: Sendable {
         self.numberLength = numberLength
     }
 
-    package static let standard = JSONLimits()
+    static let standard = JSONLimits()
 }

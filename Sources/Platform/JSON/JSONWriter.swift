@@ -118,7 +118,7 @@ package struct JSONWriter: ~Copyable {
 
     /// Writes an integer in decimal.
     @_disfavoredOverload
-    package mutating func int(_ value: Int64) {
+    mutating func int(_ value: Int64) {
         reserve(24)
         if needsComma { put(UInt8(ascii: ",")) }
         needsComma = true

@@ -17,7 +17,7 @@ package struct MailFailure: Error, Sendable {
     /// is one line without control characters.
     package var reply: String?
 
-    package init(isFinal: Bool, words: String, reply: String? = nil) {
+    init(isFinal: Bool, words: String, reply: String? = nil) {
         self.isFinal = isFinal
         self.words = words
         self.reply = reply
@@ -28,9 +28,9 @@ package struct MailFailure: Error, Sendable {
 package final class MailServer: Sendable {
     /// How many mails are sent at the same time, each over its own connection.
     package static let connections = 4
-    package static let queueLimit = 64
+    static let queueLimit = 64
     /// The time limit for sending one mail, connecting included.
-    package static let total: Duration = .seconds(30)
+    static let total: Duration = .seconds(30)
 
     private let url: String
     private let authorities: String?
@@ -178,15 +178,15 @@ private final class MailTransfer {
 /// A mail with a plain-text and an HTML part, and its bytes for SMTP (RFC 5322, 2045, 2047). No
 /// text in it can add a header line.
 package struct MailMessage: Sendable {
-    package var from: EmailAddress
-    package var fromName: String
-    package var to: EmailAddress
-    package var subject: String
-    package var text: String
-    package var html: String
+    var from: EmailAddress
+    var fromName: String
+    var to: EmailAddress
+    var subject: String
+    var text: String
+    var html: String
     /// The id in the Message-ID header, by which a repeated delivery is recognised.
     package var id: UUID
-    package var date: Timestamp
+    var date: Timestamp
     /// The sender address in the SMTP envelope, to which an undeliverable mail is returned; `nil`
     /// means `from`.
     package var returnPath: String?
@@ -235,7 +235,7 @@ package struct MailMessage: Sendable {
 
     /// Returns the local part as typed and the domain as A-labels. The whole address is ASCII, so
     /// no quoting is needed.
-    package static func address(_ email: EmailAddress) -> String {
+    static func address(_ email: EmailAddress) -> String {
         let local = email.original.utf8.prefix { $0 != UInt8(ascii: "@") }
         return String(decoding: local, as: UTF8.self) + "@" + email.domain.ascii
     }

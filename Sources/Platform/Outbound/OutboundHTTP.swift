@@ -130,12 +130,12 @@ package final class OutboundHTTP: Sendable {
 
 /// A request to a server outside this service.
 package struct OutboundRequest: Sendable {
-    package var method: Method
+    var method: Method
     /// An absolute URL with `https`, or with `http` where the policy permits it. A URL with a user,
     /// a password or another scheme is refused.
     package var url: String
     package var fields: [Field]
-    package var body: [UInt8]
+    var body: [UInt8]
 
     package init(_ method: Method, _ url: String, fields: [Field] = [], body: [UInt8] = []) {
         self.method = method
@@ -149,7 +149,7 @@ package struct OutboundRequest: Sendable {
 package struct OutboundResponse: Sendable {
     package var status: Int
     /// The header fields with names in lower case, in the order of the response.
-    package var fields: [Field]
+    var fields: [Field]
     package var body: [UInt8]
 
     /// Returns the first value of a field. `name` must be in lower case.

@@ -5,10 +5,10 @@ import Text
 package struct OutboundAllowance: Sendable, Equatable {
     /// The slug of the tenant whose hosts may have such an address; `nil` if only the platform's
     /// hosts may.
-    package var slug: String?
-    package var range: IPRange
+    var slug: String?
+    var range: IPRange
     /// The allowed port; `nil` for every port.
-    package var port: UInt16?
+    var port: UInt16?
 
     /// Parses `10.0.0.5:443`, `10.1.0.0/24`, `[fd00::5]:443` or `fd00::/8`. In an allowance for one
     /// tenant, `slug=` precedes the address. `nil` if the text has none of these forms.
@@ -50,17 +50,17 @@ package struct OutboundAllowance: Sendable, Equatable {
 /// The limits of one call, and which addresses it may reach.
 package struct OutboundPolicy: Sendable {
     /// The maximum length of a response body, in bytes. If the body is longer, the call fails.
-    package static let bodyLimit = 256 * 1024
+    static let bodyLimit = 256 * 1024
     /// The maximum length of a response head, in bytes. If the head is longer, the call fails.
-    package static let headLimit = 32 * 1024
+    static let headLimit = 32 * 1024
     /// The number of threads for transfers. It is so high that a few owners with stalling hosts
     /// cannot occupy all of them.
-    package static let threads = 24
+    static let threads = 24
     /// How many calls may wait for a thread, over all owners.
-    package static let queueLimit = 64
-    package static let tenantTransfers = (all: 2, toHost: 2)
+    static let queueLimit = 64
+    static let tenantTransfers = (all: 2, toHost: 2)
     /// The limits for the platform, whose identity providers all tenants use.
-    package static let platformTransfers = (all: 8, toHost: 4)
+    static let platformTransfers = (all: 8, toHost: 4)
     /// How many calls may wait for a slot of one owner. The same number may wait for a slot of one
     /// host.
     package static let waitingLimit = 32
@@ -68,7 +68,7 @@ package struct OutboundPolicy: Sendable {
     /// The time limit from the call to the complete response, the wait for a thread included.
     package var total: Duration = .seconds(5)
     /// The time limit for name look-up, connection and TLS handshake.
-    package var connecting: Duration = .seconds(3)
+    var connecting: Duration = .seconds(3)
     /// A timeout counts against a host only if the host had at least this much time. If the caller
     /// had less time left, the timeout is not the host's fault.
     var fairTime: Duration { min(.seconds(1), total / 2) }
@@ -76,14 +76,14 @@ package struct OutboundPolicy: Sendable {
     package var bodyLimit = OutboundPolicy.bodyLimit
     /// Whether 127.0.0.0/8 and ::1 are allowed, also over plain http. This is meant for an identity
     /// provider on this machine during development.
-    package var allowsLoopback: Bool
+    var allowsLoopback: Bool
     /// Whether any address is allowed, also over plain http. This is meant for hosts of the
     /// operator, who can reach the internal network anyway.
-    package var allowsAnyAddress = false
+    var allowsAnyAddress = false
     /// The internal addresses to which requests are allowed as an exception, over https only.
     package var allowances: [OutboundAllowance] = []
     /// PEM of the certificate authorities to trust; `nil` to trust the system's.
-    package var authorities: String?
+    var authorities: String?
 
     package init(allowsLoopback: Bool = false, authorities: String? = nil) {
         self.allowsLoopback = allowsLoopback

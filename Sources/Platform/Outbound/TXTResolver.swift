@@ -6,8 +6,8 @@ import Text
 package final class TXTResolver: Sendable {
     /// A name server to use instead of the name servers in `/etc/resolv.conf`.
     package struct Server: Sendable {
-        package var address: IPAddress
-        package var port: UInt16
+        var address: IPAddress
+        var port: UInt16
 
         package init(address: IPAddress, port: UInt16 = 53) {
             self.address = address
@@ -25,9 +25,9 @@ package final class TXTResolver: Sendable {
     }
 
     /// The number of threads; each performs one look-up at a time.
-    package static let threads = 8
+    static let threads = 8
     /// How many look-ups may wait for a thread, over all owners.
-    package static let queueLimit = 32
+    static let queueLimit = 32
     /// How many look-ups of one owner run at once. `waitingLimit` is how many more look-ups of that
     /// owner may wait.
     package static let questionsOfOwner = 2

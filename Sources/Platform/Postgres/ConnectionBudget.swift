@@ -26,7 +26,7 @@ package final class ConnectionBudget: Sendable {
     package init(spare: Int) { state = Mutex(State(spare: max(0, spare))) }
 
     /// How many more connections can be borrowed now.
-    package var spare: Int { state.withLock { $0.spare } }
+    var spare: Int { state.withLock { $0.spare } }
 
     /// Borrows a connection and returns true, or returns false if at most `rest` are left to
     /// borrow.
@@ -77,7 +77,7 @@ package final class ConnectionBudget: Sendable {
 package struct ConnectionPlan: Sendable, Equatable {
     /// The fewest connections that a process can work with: one for LISTEN, two of the app's role,
     /// one for look-ups, one of the platform's role, and one to lend.
-    package static let least = 6
+    static let least = 6
 
     /// The number of connections of the app's role, by loop: 2 (a reader and a writer) or 0. A loop
     /// with 0 uses another loop's.

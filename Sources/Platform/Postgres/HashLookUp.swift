@@ -11,7 +11,7 @@ package final class HashLookUp: Sendable {
     package typealias Finish = (Result<Row?, PostgresError>) -> Void
 
     /// The most look-ups that are combined into one statement.
-    package static let limit = 256
+    static let limit = 256
 
     private let postgres: Postgres
     private let text: String

@@ -95,7 +95,7 @@ package final class NotificationListener: @unchecked Sendable {
     /// pooler that lends out connections for each statement: such a pooler passes on notifications
     /// while a statement is open, and drops all others. If the notification never arrives, `finish`
     /// is called only after `reconnect`. Call this on the first loop.
-    package func hearItself(_ finish: @escaping @Sendable (Result<Void, PostgresError>) -> Void) {
+    func hearItself(_ finish: @escaping @Sendable (Result<Void, PostgresError>) -> Void) {
         guard connection != nil, isReady, echo == nil else {
             return finish(.failure(PostgresError(.unavailable, "not listening")))
         }

@@ -27,7 +27,7 @@ package struct PostgresConfiguration: Sendable {
     /// The server's `statement_timeout`, set when a connection opens.
     package var statementTimeout = 2500
     /// How much longer than `statementTimeout` a server may be silent before it counts as gone.
-    package var silence = 1000
+    var silence = 1000
     /// The server's `lock_timeout`, set when a connection opens.
     package var lockTimeout = 2000
     /// How long a transaction may be idle before the server ends it.
@@ -36,9 +36,9 @@ package struct PostgresConfiguration: Sendable {
     package var acquireTimeout = 1500
     /// How many statements may wait for a connection on each loop; further ones fail as
     /// `.unavailable`.
-    package var queueLimit = 1024
+    var queueLimit = 1024
     /// The most unanswered reads on one connection; further reads wait in the queue.
-    package var pipelineLimit = 256
+    var pipelineLimit = 256
     /// The most prepared statements on one connection.
     package var statementLimit = 256
     /// Whether the database spreads tenants over several servers; `nil` to find out when a

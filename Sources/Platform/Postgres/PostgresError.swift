@@ -27,7 +27,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package let detail: String
     /// The name under which the log shows a failure that the server reports about itself; `nil` for
     /// any other failure.
-    package let fault: StaticString?
+    let fault: StaticString?
 
     /// Makes an error. `detail` must not contain a bound value, because it is logged.
     package init(_ kind: Kind, _ detail: String = "", _ fault: StaticString? = nil) {
@@ -65,7 +65,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         [.unavailable, .timeout, .commitUnknown].contains(kind)
     }
     /// Whether the server said that it cannot write. A COMMIT with this answer had no effect.
-    package var saysNothingWritten: Bool {
+    var saysNothingWritten: Bool {
         fault.map { ServerFault.namesOfRefusedWrites.contains($0.description) } ?? false
     }
 

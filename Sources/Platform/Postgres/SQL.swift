@@ -60,7 +60,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
 
     /// Appends another statement. Its parameters `$1` … are renumbered to follow this statement's
     /// own.
-    package mutating func append(_ other: SQL) {
+    mutating func append(_ other: SQL) {
         if other.slots.isEmpty {
             text.append(other.text)
             return

@@ -17,7 +17,7 @@ package final class Standbys: Sendable {
     private let isAway = Atomic<Bool>(false)
     /// The primary's recent positions. `follow` adds to them; before the first one, no standby is
     /// read.
-    package let positions: PrimaryPositions
+    let positions: PrimaryPositions
 
     /// Connects as both roles. Replaces the limits of both configurations by few connections and by
     /// short timeouts, so that the primary can still answer in time.
@@ -32,7 +32,7 @@ package final class Standbys: Sendable {
     }
 
     /// The most connections to the standby for each role on each loop; one stays open while idle.
-    package static let connectionsPerLoop = 2
+    static let connectionsPerLoop = 2
 
     private static func limited(_ given: PostgresConfiguration) -> PostgresConfiguration {
         var configuration = given

@@ -5,7 +5,7 @@ import Synchronization
 package struct WALPosition: Sendable, Comparable, CustomStringConvertible {
     package let offset: UInt64
 
-    package init(offset: UInt64) { self.offset = offset }
+    init(offset: UInt64) { self.offset = offset }
 
     /// The position before the first change.
     package static let start = WALPosition(offset: 0)
@@ -172,7 +172,7 @@ package final class PrimaryPositions: Sendable {
 
     /// Returns how far a standby that has replayed `position` is behind, in bytes and in seconds.
     /// The seconds are as precise as the samples are frequent.
-    package func lag(of position: WALPosition) -> (bytes: Int, seconds: Int) {
+    func lag(of position: WALPosition) -> (bytes: Int, seconds: Int) {
         let time = now()
         return samples.withLock { samples in
             guard let newest = samples.last, newest.position > position,

@@ -141,7 +141,7 @@ package struct DeliveryReport: Sendable, Equatable {
 /// read as a message, in linear time.
 package struct MessagePart: Sendable {
     /// The fields, with names in lower case and values unfolded and without surrounding spaces.
-    package let fields: [(name: [UInt8], value: [UInt8])]
+    let fields: [(name: [UInt8], value: [UInt8])]
     package let body: ArraySlice<UInt8>
 
     /// The maximum number of fields that are read. An ordinary header has fewer fields.

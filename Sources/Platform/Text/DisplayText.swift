@@ -106,7 +106,7 @@ package enum DisplayText {
         }
     }
 
-    package static func isPlain(_ text: String) -> Bool {
+    static func isPlain(_ text: String) -> Bool {
         !text.unicodeScalars.contains(where: isDeceptive)
     }
 
@@ -139,7 +139,7 @@ package enum DisplayText {
     }
 
     /// Returns the text with each deceptive scalar replaced by a space.
-    package static func cleaned(_ text: String) -> String {
+    static func cleaned(_ text: String) -> String {
         if isPlain(text) { return text }
         var clean = String.UnicodeScalarView()
         for scalar in text.unicodeScalars { clean.append(isDeceptive(scalar) ? " " : scalar) }

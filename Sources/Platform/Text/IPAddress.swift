@@ -37,7 +37,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// The network by which rate limits count: an IPv4 address itself, or the /64 network of an
     /// IPv6 address, which one host usually has to itself.
-    package var network: IPAddress {
+    var network: IPAddress {
         guard bytes.count == 16 else { return self }
         return IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)) ?? self
     }

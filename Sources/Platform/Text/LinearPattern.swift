@@ -6,7 +6,7 @@ package struct LinearPattern: Sendable {
     /// The maximum length of a pattern, in Unicode scalars.
     package static let lengthLimit = 255
     /// The maximum number of steps of a compiled pattern, in which each repetition is written out.
-    package static let stepLimit = 512
+    static let stepLimit = 512
     /// The maximum depth to which groups may be nested.
     static let depthLimit = 16
 

@@ -21,7 +21,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// The schemes of app frameworks. All apps of a framework have the same origin, so such an
     /// origin does not prove which app sent a request.
-    package static let customSchemes = [
+    static let customSchemes = [
         "capacitor", "ionic", "tauri", "app", "chrome-extension", "moz-extension",
     ]
 

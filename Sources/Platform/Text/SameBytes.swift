@@ -40,7 +40,7 @@ package enum ASCII {
 
     /// Whether the bytes are a host label in canonical form: 1–63 of `a-z 0-9 -`, with no hyphen at
     /// either end.
-    package static func isLabel(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
+    static func isLabel(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
         guard let first = bytes.first, let last = bytes.last, bytes.count <= 63 else {
             return false
         }

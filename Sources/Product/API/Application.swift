@@ -20,11 +20,11 @@ package final class Application: Sendable {
     /// The server's public URL, without a trailing slash; the base of links.
     package let publicURL: String
     /// Whether mail is sent. If not, links are shown to the operator, who delivers them.
-    package let sendsMail: Bool
+    let sendsMail: Bool
     /// Whether imported password hashes must be within the tighter limits on their cost parameters.
-    package let holdsImportedHashesTightly: Bool
+    let holdsImportedHashesTightly: Bool
     /// The built-in client contracts.
-    package let clients: [ClientDescription]
+    let clients: [ClientDescription]
     /// The methods of each documented path.
     let documentedRoutes: RouteTable<Endpoint>?
     package let authenticator: Authenticator
@@ -51,7 +51,7 @@ package final class Application: Sendable {
     /// The settings of the application. The environment supplies values such as the public URL; the
     /// modules above this one supply others, such as the endpoints and the client contracts.
     package struct Options: Sendable {
-        package var publicURL: String
+        var publicURL: String
         package var sendsMail = false
         package var holdsImportedHashesTightly = false
         /// Limits for requests to identity providers.

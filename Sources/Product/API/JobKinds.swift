@@ -1,6 +1,6 @@
 extension JobKinds {
     /// All job kinds of the service.
-    package static let all = JobKinds(
+    static let all = JobKinds(
         BulkEndpoints.kinds
             + [InviteJobs(), ImportJob(), InactivityJob()])
 }

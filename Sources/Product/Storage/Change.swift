@@ -11,11 +11,11 @@ package struct Actor: Sendable {
     /// The actor's name at the time of the change. It is stored with each audit event, and later
     /// renames do not change it.
     package var name: String
-    package var requestID: String
+    var requestID: String
     /// The caller's address; `nil` if no request caused the change.
-    package var ip: String?
+    var ip: String?
     /// The id of the decision that makes this change, or that led to it; `nil` if there is none.
-    package var decisionID: UUID?
+    var decisionID: UUID?
     /// Why the actor makes the change, in the actor's words; stored with each audit event.
     package var reason: String?
 
@@ -34,10 +34,10 @@ package struct Actor: Sendable {
 
 /// One transaction that changes the rows of one tenant.
 package struct Change: Sendable {
-    package let database: Database
+    let database: Database
     /// The tenant whose rows the transaction sees.
     package let tenant: UUID
-    package internal(set) var actor: Actor
+    internal(set) var actor: Actor
     /// The time of the change: all its rows are written, and all its rules checked, with this time.
     package let now: Timestamp
     /// The transaction; it is open until the body of `TenantScope.change` returns.

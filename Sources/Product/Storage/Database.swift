@@ -23,7 +23,7 @@ package final class Database: Sendable {
     /// dump of the directory alone names no person.
     package let directory: DerivedKeys
     /// Encrypts the secrets that the service must be able to read again.
-    package let sealer: Sealer
+    let sealer: Sealer
     /// Uses of API keys that this process has counted and not yet written.
     package let keyUses = KeyUses()
     package let wrongPasswords = WrongPasswords()
@@ -36,7 +36,7 @@ package final class Database: Sendable {
     /// This process as one of the replicas that share the database.
     package let replica: Replica
     /// The caches of this process; their entries are used only while the replica's lease lasts.
-    package let caches: StorageCaches
+    let caches: StorageCaches
     let overLimit = OverLimit()
 
     /// The settings of the database layer, which do not change after the start.

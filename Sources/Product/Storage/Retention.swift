@@ -6,25 +6,25 @@ import Text
 package struct Retention: Sendable, Equatable {
     /// How long a deleted user or tenant can be restored before it is purged. It is a constant
     /// because the sign-up rules, the restore and the deletion of expired rows must agree on it.
-    package static let deleted = Provisioning.deletedFor
+    static let deleted = Provisioning.deletedFor
 
     /// How long responses are stored under an Idempotency-Key.
     package var answers: Int64 = 24 * 3600
     /// How long decisions, and the rows by which their retries are recognised, are kept.
     package var decisions: Int64 = 90 * 86_400
     /// How long tokens are kept after their expiry, so that a late click gets an explanation.
-    package var tokens: Int64 = 86_400
+    var tokens: Int64 = 86_400
     /// How long it is recorded whether a mail was sent. The mail's text is deleted much earlier.
-    package var mail: Int64 = 30 * 86_400
+    var mail: Int64 = 30 * 86_400
 
     /// How long the daily counts of each key's uses are kept.
-    package var uses: Int64 = 90 * 86_400
+    var uses: Int64 = 90 * 86_400
     /// How long refused origins are kept.
-    package var refusedOrigins: Int64 = 7 * 86_400
+    var refusedOrigins: Int64 = 7 * 86_400
     /// How long the upload of a paused import is kept; after that its job is cancelled.
-    package var pausedImports: Int64 = 7 * 86_400
+    var pausedImports: Int64 = 7 * 86_400
     /// How long sign-ins that failed before the rules ran are kept.
-    package var failedSignIns: Int64 = 90 * 86_400
+    var failedSignIns: Int64 = 90 * 86_400
 
     package init() {}
 }

@@ -5,15 +5,15 @@ import Text
 /// The caches of active API keys, tenants, locators, origin lists, and clients bound to hosts.
 /// Their entries are used only while the replica's lease lasts.
 package final class StorageCaches: Sendable {
-    package let keys: LeasedCache<KeyHash, PresentedKey?>
-    package let tenants: LeasedCache<String, TenantRow?>
+    let keys: LeasedCache<KeyHash, PresentedKey?>
+    let tenants: LeasedCache<String, TenantRow?>
     let locators: LeasedCache<String, KeyHolder>
-    package let origins: LeasedCache<CORSLookup, CORSRows>
+    let origins: LeasedCache<CORSLookup, CORSRows>
     let hosts: LeasedCache<String, BoundHost?>
 
     private let replica: Replica
 
-    /// The freshness token to take before a query whose result is to be cached.
+    /// The freshness token; take it before a query whose result is to be cached.
     var token: Freshness.Token { replica.token }
 
     init(of replica: Replica) {
@@ -31,7 +31,7 @@ package final class StorageCaches: Sendable {
 
 /// The cache key of origin rows: the owner of the origin list, the origin and the wildcard that
 /// would cover it.
-package struct CORSLookup: Hashable, Sendable {
+struct CORSLookup: Hashable, Sendable {
     let holder: Database.CORSOwner
     let listed: [String]
 }
@@ -107,8 +107,14 @@ extension Database {
     /// Whether the cached key may still be used for an answer.
     package func isFresh(_ entry: CachedKey) -> Bool { replica.isFresh(entry.token, entry.tags) }
 
+    /// The state of the caches at one moment.
+    package typealias CacheToken = Freshness.Token
+
+    /// The current state of the caches; take it before a query whose result is to be cached.
+    package var cacheToken: CacheToken { caches.token }
+
     /// Caches the key. `token` must be taken before the query.
-    package func store(_ key: PresentedKey, _ hash: KeyHash, since token: Freshness.Token) {
+    package func store(_ key: PresentedKey, _ hash: KeyHash, since token: CacheToken) {
         if replica.isTrusted, let tags = key.tags {
             caches.keys.keep(key, for: hash, token: token, tags: tags)
         }

@@ -6,10 +6,10 @@ import Text
 package struct ExternalServices: Sendable {
     package struct Mail: Sendable {
         /// The URL of the mail server, `smtp://` or `smtps://`, with optional user and password.
-        package var url: String
-        package var from: EmailAddress
+        var url: String
+        var from: EmailAddress
         /// The PEM of the certificate authorities to trust instead of the system's.
-        package var authorities: String?
+        var authorities: String?
 
         package init(url: String, from: EmailAddress, authorities: String? = nil) {
             self.url = url

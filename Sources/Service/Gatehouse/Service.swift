@@ -121,7 +121,7 @@ package final class Service: Sendable {
                 .warning, "forwarded_address.rejected",
                 [("value", .text(String($0.prefix(200))))])
         }
-        let quick = QuickVerification(composition)
+        let quick = QuickVerification(composition.application)
         let site = try HTTPSite(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
             composition: composition, responseCache: responseCache, proxies: proxies,

@@ -10,45 +10,45 @@ package struct ServiceConfiguration: Sendable {
     package var platformConninfo: String
     /// How to reach standbys, which answer reads that may be slightly old; `nil` to read only from
     /// the primary.
-    package var reads: ReadConfiguration?
+    var reads: ReadConfiguration?
     /// The connection string for the workers of a distributed database, with the placeholders
     /// `{host}` and `{port}`; `nil` to send every read to the coordinator.
-    package var workerConninfo: String?
+    var workerConninfo: String?
     /// The secret keys. Directory keys, the pepper and sealing keys are derived from them.
-    package var secrets: SecretKeys
+    var secrets: SecretKeys
     package var listen: String
     package var publicURL: String?
     package var threads: Int
     /// The maximum number of connections to PostgreSQL that the process opens, for all roles
     /// together.
-    package var databaseConnections: Int
+    var databaseConnections: Int
     /// How long the server still accepts requests after the signal to stop.
-    package var drain: Duration
-    package var consoleDirectory: String
+    var drain: Duration
+    var consoleDirectory: String
     package var tlsCertificate: String?
     package var tlsKey: String?
     /// How long this process may answer from its cache after PostgreSQL last confirmed that the
     /// cache is current.
     package var lease: Duration
     /// The PEM of a P-256 key that signs access tokens; `nil` to use the key in the database.
-    package var signingKey: String?
+    var signingKey: String?
     package var externalServices: ExternalServices
     package var logger: Logger
     /// `host:port` of a listener only for `/metrics`; `nil` to serve `/metrics` on the service's
     /// own port.
     package var metricsListen: String?
-    package var retention = Retention()
+    var retention = Retention()
     /// The addresses and CIDR blocks of trusted proxies. Their `X-Forwarded-For` and
     /// `X-Forwarded-Proto` are believed.
     package var trustedProxies: [String] = []
     /// Whether jobs leave nearly all of the processor time to requests while requests arrive.
-    package var jobsGiveWay = true
+    var jobsGiveWay = true
     /// Whether imports accept only password hashes within the tight bounds.
-    package var holdsImportedHashesTightly = false
+    var holdsImportedHashesTightly = false
     /// Where traces are sent; `nil` if none are recorded.
     package var traces: TraceConfiguration?
     /// Days within which owners and admins have to set up a second factor; `nil` if they need none.
-    package var secondFactorDays: Int?
+    var secondFactorDays: Int?
 
     package init(
         appConninfo: String, platformConninfo: String, secrets: SecretKeys, listen: String,
@@ -81,13 +81,13 @@ package struct ServiceConfiguration: Sendable {
 }
 
 /// The connection strings of standbys, and how old their data may be.
-package struct ReadConfiguration: Sendable {
-    package var appConninfo: String
-    package var platformConninfo: String
+struct ReadConfiguration: Sendable {
+    var appConninfo: String
+    var platformConninfo: String
     /// How many seconds a standby may be behind the primary and still answer reads.
-    package var lag: Int
+    var lag: Int
 
-    package init(appConninfo: String, platformConninfo: String, lag: Int = 10) {
+    init(appConninfo: String, platformConninfo: String, lag: Int = 10) {
         self.appConninfo = appConninfo
         self.platformConninfo = platformConninfo
         self.lag = lag

@@ -286,7 +286,7 @@ extension ForeignPasswordHash {
 
 extension ForeignPasswordHash {
     /// The number of bytes that bcrypt reads of a password; it ignores the rest.
-    package static let longestOfBcrypt = 72
+    static let longestOfBcrypt = 72
     /// The most bytes of a password that libcrypt accepts for sha512crypt.
     private static let longestOfSHA512 = 511
 

@@ -4,7 +4,7 @@ package struct Auth0PasswordHash: Sendable {
     /// The member `hash` or `salt`, with its `value` and its `encoding` (utf8, base64 or hex).
     package struct Text: Sendable {
         package var value: String
-        package var encoding: String
+        var encoding: String
 
         package init(_ value: String, encoding: String?) {
             self.value = value
@@ -21,7 +21,7 @@ package struct Auth0PasswordHash: Sendable {
         }
     }
 
-    package var algorithm: String
+    var algorithm: String
     package var hash: Text
     package var salt: Text?
     /// The member `password.encoding`.
@@ -82,9 +82,9 @@ extension ForeignPasswordHash {
 package struct KeycloakPasswordHash: Sendable {
     /// `secretData.value` in base64. The next property, `salt`, is `secretData.salt` in base64.
     package var value: String
-    package var salt: String
+    var salt: String
     /// `credentialData.hashIterations`; the properties that follow are from `credentialData` too.
-    package var hashIterations: Int
+    var hashIterations: Int
     package var algorithm: String
     package var additionalParameters: [String: [String]]
 

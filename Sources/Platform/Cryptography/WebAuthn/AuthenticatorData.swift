@@ -102,9 +102,9 @@ package struct COSEKey: Sendable {
     }
 
     /// The maximum length of an encoded key, in bytes. Every acceptable key is much shorter.
-    package static let lengthLimit = 4096
+    static let lengthLimit = 4096
 
-    package let algorithm: Algorithm
+    let algorithm: Algorithm
     private let key: VerificationKey
 
     private enum Label {
@@ -118,7 +118,7 @@ package struct COSEKey: Sendable {
     }
 
     /// Reads a key from its stored bytes.
-    package init(encoded: [UInt8]) throws(WebAuthnFault) {
+    init(encoded: [UInt8]) throws(WebAuthnFault) {
         let value: CBORValue
         do { value = try CBORDecoder.whole(encoded) } catch { throw .notCanonical(error) }
         try self.init(value)

@@ -155,7 +155,7 @@ package indirect enum CBORValue: Sendable, Equatable {
 
     /// A key of a map with its value.
     package struct Entry: Sendable, Equatable {
-        package var key: CBORValue
+        var key: CBORValue
         package var value: CBORValue
     }
 

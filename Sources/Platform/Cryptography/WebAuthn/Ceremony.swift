@@ -5,9 +5,9 @@ import Text
 /// factor at once, so the authenticator must also have verified the user.
 package struct Ceremony: Sendable {
     /// The random bytes that were issued for this ceremony only.
-    package var challenge: [UInt8]
+    var challenge: [UInt8]
     /// The console's own origin: scheme, host and port as a browser writes them.
-    package var origin: String
+    var origin: String
     /// The RP id: the domain that all passkeys of this service are bound to.
     package var relyingParty: String
 
@@ -20,7 +20,7 @@ package struct Ceremony: Sendable {
 
 /// A new credential, as its authenticator and the browser returned it.
 package struct Registration: Sendable {
-    package var credentialID: [UInt8]
+    var credentialID: [UInt8]
     package var clientData: [UInt8]
     package var attestation: [UInt8]
 
@@ -38,7 +38,7 @@ package struct RegisteredCredential: Sendable {
     package var key: [UInt8]
     package var algorithm: COSEKey.Algorithm
     package var counter: UInt32
-    package var model: [UInt8]
+    var model: [UInt8]
     package var isBackupEligible: Bool
     package var isBackedUp: Bool
 }
@@ -106,10 +106,10 @@ package struct StoredCredential: Sendable {
     package var id: [UInt8]
     /// The public key, in the COSE encoding in which it was sent. The key determines the algorithm
     /// of the credential's signatures.
-    package var key: [UInt8]
+    var key: [UInt8]
     package var counter: UInt32
-    package var userHandle: [UInt8]
-    package var isBackupEligible: Bool
+    var userHandle: [UInt8]
+    var isBackupEligible: Bool
 
     package init(
         id: [UInt8], key: [UInt8], counter: UInt32, userHandle: [UInt8], isBackupEligible: Bool

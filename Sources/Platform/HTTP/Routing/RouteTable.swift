@@ -144,14 +144,14 @@ extension RoutePattern.Segment {
 ///     segment = literal / "{" name "}" / "{" name "...}" (last only)
 ///     literal = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" )   name = 1*( a-z / "_" )
 package struct RoutePattern: Sendable, Hashable, CustomStringConvertible {
-    package enum Segment: Sendable, Hashable {
+    enum Segment: Sendable, Hashable {
         case literal(String)
         case parameter(String)
         case rest(String)
     }
 
     package let description: String
-    package let segments: [Segment]
+    let segments: [Segment]
 
     package init(_ text: String) throws(RouteError) {
         guard text.utf8.first == UInt8(ascii: "/") else { throw .malformed(text) }

@@ -8,7 +8,7 @@ package struct FastRequest {
     package var remoteAddress: String
     package var isTLS: Bool
     /// The loop's time in monotonic nanoseconds.
-    package let now: Int64
+    let now: Int64
     let connection: HTTPConnection
 
     /// Writes the `x-request-id` field: the client's own identifier if it is well-formed, else a
@@ -93,7 +93,7 @@ package struct LateAnswer: Sendable {
     }
 
     /// Runs an async function on the connection's loop.
-    package func spawn(_ operation: @escaping @Sendable () async -> Void) {
+    func spawn(_ operation: @escaping @Sendable () async -> Void) {
         connection.loop.spawn(operation)
     }
 }

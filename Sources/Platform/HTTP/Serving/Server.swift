@@ -92,8 +92,8 @@ package struct ServerConfiguration: Sendable {
     package var headTime: Int64 = 10_000_000_000
     package var bodyTime: Int64 = 30_000_000_000
     /// The lowest rate at which a body may arrive, in bytes per second. Enforced after `rateGrace`.
-    package var bodyRate: Int64 = 1024
-    package var rateGrace: Int64 = 5_000_000_000
+    var bodyRate: Int64 = 1024
+    var rateGrace: Int64 = 5_000_000_000
     /// The time limit for a body that its handler receives in pieces. `uploadRate` is the lowest
     /// rate of such a body in bytes per second, enforced after `uploadGrace`.
     package var uploadTime: Int64 = 1500_000_000_000

@@ -201,7 +201,7 @@ package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConve
 /// setting's value is left out, because it could be a secret that was put into the wrong variable.
 package struct SettingFault: Sendable, Equatable, CustomStringConvertible {
     package var name: String
-    package var mend: String
+    var mend: String
 
     package var description: String { "\(name): \(mend)" }
 }

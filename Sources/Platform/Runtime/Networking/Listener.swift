@@ -32,7 +32,7 @@ package struct Listener: Sendable {
     private static let backlog: Int32 = 4096
 
     /// Listens at a numeric host. Throws `ListenError.refused` with the errno.
-    package init(host: String, port: Int) throws(ListenError) {
+    init(host: String, port: Int) throws(ListenError) {
         try self.init(host, port, backlog: Self.backlog, isShared: true)
     }
 

@@ -42,8 +42,8 @@ package protocol LogSink: Sendable {
 package struct Logger: Sendable {
     package enum Format: Sendable { case json, text }
 
-    package var level: Level
-    package var format: Format
+    var level: Level
+    var format: Format
     /// The file descriptor for the lines; standard error by default.
     package var descriptor: Int32
     private var sink: (any LogSink)?

@@ -65,7 +65,7 @@ package final class Metrics: Sendable {
 
     /// Registers a counter that is shown in seconds. The caller sets it, in milliseconds, from a
     /// total that is counted elsewhere.
-    package func seconds(_ name: StaticString, _ help: StaticString) -> Gauge {
+    func seconds(_ name: StaticString, _ help: StaticString) -> Gauge {
         register(
             name, help, [], make: { .seconds(Gauge()) },
             unwrap: {

@@ -434,10 +434,10 @@ extension APIKeyFilter {
             "Only active keys that expire within this number of days."),
         QueryParameter(
             "given_before", .bool,
-            "If true: only active keys that need a review. Such a key got a scope that leads to "
-                + "the rights of an admin before Gatehouse checked who grants it. In addition, the "
-                + "key is limited to addresses, origins or a rate, or whoever granted the scope "
-                + "does not have an admin's rights now."),
+            "If true: only active keys that need a review. Such a key has a scope that is as "
+                + "strong as an admin's rights, granted by an older version of Gatehouse, which did "
+                + "not check the grantor's rights. In addition, the key is limited to addresses, "
+                + "origins or a rate, or the grantor does not have an admin's rights now."),
     ]
 
     /// Converts the parameters of the list to the storage layer's filter. Returns `nil` if the

@@ -80,9 +80,10 @@ extension APIKeyRow {
             .readOnly("status", .enumeration(of: APIKey.Status.self)),
             .readOnly(
                 "given_before", .bool,
-                "Whether the key got a scope that leads to the rights of an admin before Gatehouse "
-                    + "checked who grants such scopes. A PATCH with `scopes`, or a rotation, "
-                    + "grants the scopes again and sets this to false."),
+                "Whether the key has a scope that is as strong as an admin's rights, granted by an "
+                    + "older version of Gatehouse, which did not check the grantor's rights. This "
+                    + "becomes false when a caller who may grant the key's scopes rotates the key "
+                    + "or sends the scopes in a PATCH."),
             .nullable("rate_limit", .object(rateShape)),
             .nullable("note", .string(max: 1000, rule: .displayName)),
             .nullable("expires_at", .timestamp),

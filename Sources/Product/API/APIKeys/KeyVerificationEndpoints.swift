@@ -177,7 +177,7 @@ package struct KeyQuestion: Sendable {
 /// only keys of that tenant are looked up; the text of a key names the key's tenant.
 package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
-    package private(set) var key: PresentedKey?
+    private(set) var key: PresentedKey?
     /// The number of seconds until a key that has reached its limit per minute is valid again.
     private var retryAfter: Int64?
 

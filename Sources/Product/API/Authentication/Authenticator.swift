@@ -11,7 +11,7 @@ package struct Authenticator: Sendable {
     /// Whether a key's use is counted and checked against its limit.
     private(set) var isCounting = true
 
-    package init(database: Database, tokens: AccessTokens) {
+    init(database: Database, tokens: AccessTokens) {
         self.database = database
         self.tokens = tokens
     }

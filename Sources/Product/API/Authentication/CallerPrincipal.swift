@@ -15,29 +15,29 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var name: String
     /// Whether the caller was authenticated by the console's cookie, so that writes need
     /// `X-Gatehouse-Console: 1`.
-    package var isConsoleSession = false
+    var isConsoleSession = false
     /// The id of the session that authenticated the caller: the console's session, or the session
     /// of an access token.
     package var session: UUID?
     /// The time until which the console's operator counts as present, after a sign-in or step-up;
     /// `nil` if presence was not proved in this session.
-    package var stepUpUntil: Timestamp?
+    var stepUpUntil: Timestamp?
     /// The methods with which the console's operator can step up.
-    package var stepUpMethods: [StepUpMethod] = []
+    var stepUpMethods: [StepUpMethod] = []
     /// Whether the operator has second factors but can use none of them, for example because the
     /// passkeys were made for another host name of the server.
-    package var hasUnusableFactors = false
+    var hasUnusableFactors = false
     /// Whether the console's operator can sign in again without a link or the help of another
     /// operator.
-    package var canReturn = true
+    var canReturn = true
     /// Whether the session came through the provider without the operator's own second factor.
-    package var lacksSecondFactor = false
+    var lacksSecondFactor = false
     /// The only provider that requests with this credential may name; `nil` if it may name any.
-    package var provider: UUID?
+    var provider: UUID?
     /// What remains of the key's rate limit after this call; `nil` if the key has no limit.
-    package var rateLimit: RateLimitLeft?
+    var rateLimit: RateLimitLeft?
     /// Whether the caller is an owner whose tenant is suspended and who may resume the tenant.
-    package var mayResume = false
+    var mayResume = false
 
     package init(_ subject: Principal, name: String = "") {
         self.subject = subject
@@ -82,19 +82,13 @@ package struct CallerPrincipal: Sendable, Equatable {
 }
 
 /// The rate limit fields for a key with a limit (draft-ietf-httpapi-ratelimit-headers-06).
-package struct RateLimitLeft: Sendable, Equatable {
+struct RateLimitLeft: Sendable, Equatable {
     /// The limit: the number of uses per minute.
-    package var limit: Int
+    var limit: Int
     /// The number of uses that are left in this minute after this use.
-    package var remaining: Int
+    var remaining: Int
     /// Seconds until the limit is reset.
-    package var resetsIn: Int64
-
-    package init(limit: Int, remaining: Int, resetsIn: Int64) {
-        self.limit = limit
-        self.remaining = remaining
-        self.resetsIn = resetsIn
-    }
+    var resetsIn: Int64
 }
 
 /// The tenant of the path, found by id or slug.
@@ -102,18 +96,13 @@ package struct ResolvedTenant: Sendable, Equatable {
     /// The tenant's id, even if the path has the slug.
     package var id: UUID
     /// The tenant's slug, even if the path has the id.
-    package var slug: String
-
-    package init(id: UUID, slug: String) {
-        self.id = id
-        self.slug = slug
-    }
+    var slug: String
 }
 
 extension Principal {
     /// Throws 403 with the missing rights unless the principal has all rights of the role. The role
     /// is the one that the principal grants, or the role of the user on whom the principal acts.
-    package func requireCover(of role: UserRole, in tenant: UUID) throws {
+    func requireCover(of role: UserRole, in tenant: UUID) throws {
         let missing = Permissions.lacking(self, for: role, in: tenant)
         guard !missing.isEmpty else { return }
         throw Problem.forbidden(
@@ -123,5 +112,5 @@ extension Principal {
 
     /// The time when an object that this principal creates ends: the requested time `end`, or the
     /// expiry of the calling key if the key expires earlier.
-    package func cut(_ end: Timestamp) -> Timestamp { expiry.map { min($0, end) } ?? end }
+    func cut(_ end: Timestamp) -> Timestamp { expiry.map { min($0, end) } ?? end }
 }

@@ -23,12 +23,12 @@ package enum RequestCookie {
 
 /// The console's session cookie. Over TLS its name has the prefix `__Host-`. Over plain http, which
 /// is used only for a loopback address, browsers refuse that prefix, so the name is without it.
-package enum SessionCookie {
+enum SessionCookie {
     private static let plainName = "gatehouse"
     private static let secureName = "__Host-gatehouse"
 
     /// The session's token; `nil` if the cookie is missing or empty.
-    package static func token(in request: Request) -> String? {
+    static func token(in request: Request) -> String? {
         RequestCookie.value(request.isTLS ? secureName : plainName, in: request)
             .flatMap { $0.isEmpty ? nil : $0 }
     }

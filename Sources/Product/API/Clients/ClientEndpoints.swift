@@ -191,10 +191,10 @@ package struct ClientDescription: Sendable {
     /// The name in paths.
     package var name: String
     /// The CORS profile: the methods and header fields that the client's pages may send.
-    package var profile: CORSProfile
-    package var settings: ObjectShape
+    var profile: CORSProfile
+    var settings: ObjectShape
     /// The provider kinds for which the setting `client_id` is used.
-    package var providerKinds: [String]
+    var providerKinds: [String]
     /// Converts a problem to an error response in the client's own form.
     package var encode: @Sendable (Problem, Request) -> Response
 

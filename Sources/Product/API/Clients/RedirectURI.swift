@@ -155,14 +155,14 @@ enum ReturnAddress {
 }
 
 /// A client's host: a domain name with an optional port.
-package enum ClientHost {
+enum ClientHost {
     static let rule = TextRule(
         detail: "must be a host, with a port if it is not the default one",
         example: "mail.acme.example"
     ) { of($0) != nil }
 
     /// The host in lower case, as an A-label; `nil` for anything else.
-    package static func of(_ text: String) -> String? {
+    static func of(_ text: String) -> String? {
         guard let origin = try? Origin(configuring: "https://\(text)") else { return nil }
         // `Origin` has refused a path and user information, but not a wildcard, which is not a
         // host.

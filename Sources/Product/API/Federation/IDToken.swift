@@ -146,19 +146,19 @@ package struct IDClaims: Sendable {
 /// parameters, so the result depends on nothing else.
 package struct IDTokenCheck: Sendable {
     /// How far the provider's clock may differ, in seconds.
-    package static let leeway: Int64 = 60
+    static let leeway: Int64 = 60
     /// The maximum age of a token in seconds. An older token is refused even if it has not expired.
     /// No sign-in at a provider takes this long.
-    package static let longestAge: Int64 = 86_400
+    static let longestAge: Int64 = 86_400
 
-    package var party: RelyingParty
-    package var now: Timestamp
+    var party: RelyingParty
+    var now: Timestamp
     /// The nonce that this server sent when the sign-in began; `nil` if the sign-in did not begin
     /// on this server.
-    package var nonce: String?
+    var nonce: String?
     /// Whether the token is an access token for the provider's own services. If so, the client that
     /// it was issued to is checked in place of the audience.
-    package var isAccessToken: Bool
+    var isAccessToken: Bool
 
     package init(
         party: RelyingParty, now: Timestamp, nonce: String? = nil, isAccessToken: Bool = false
@@ -266,7 +266,7 @@ package struct IDTokenFault: Error, Sendable, Equatable {
     /// The name of the fault, for example `header_refused`.
     package let name: String
     /// What the operator can do about it; `nil` if there is nothing to do, or if it is obvious.
-    package let detail: String?
+    let detail: String?
 
     private init(_ name: String, _ detail: String? = nil) {
         self.name = name
@@ -276,25 +276,25 @@ package struct IDTokenFault: Error, Sendable, Equatable {
     /// For the log: the name, and what can be done.
     package var reason: String { detail.map { "\(name): \($0)" } ?? name }
 
-    package static let notCompact = IDTokenFault("not_compact")
-    package static let headerMalformed = IDTokenFault("header_malformed")
-    package static let typeRefused = IDTokenFault("type_refused")
-    package static let algorithmRefused = IDTokenFault("algorithm_refused")
+    static let notCompact = IDTokenFault("not_compact")
+    static let headerMalformed = IDTokenFault("header_malformed")
+    static let typeRefused = IDTokenFault("type_refused")
+    static let algorithmRefused = IDTokenFault("algorithm_refused")
     /// The header has `crit` or another member that changes how the token is read.
-    package static let headerRefused = IDTokenFault("header_refused")
-    package static let claimsMalformed = IDTokenFault("claims_malformed")
+    static let headerRefused = IDTokenFault("header_refused")
+    static let claimsMalformed = IDTokenFault("claims_malformed")
     package static let keyUnknown = IDTokenFault("key_unknown")
     package static let signatureInvalid = IDTokenFault("signature_invalid")
     package static let issuerMismatch = IDTokenFault("issuer_mismatch")
     package static let audienceMismatch = IDTokenFault("audience_mismatch")
-    package static let authorizedPartyMismatch = IDTokenFault("authorized_party_mismatch")
-    package static let expired = IDTokenFault("expired")
-    package static let issuedInFuture = IDTokenFault("issued_in_future")
-    package static let notYetValid = IDTokenFault("not_yet_valid")
+    static let authorizedPartyMismatch = IDTokenFault("authorized_party_mismatch")
+    static let expired = IDTokenFault("expired")
+    static let issuedInFuture = IDTokenFault("issued_in_future")
+    static let notYetValid = IDTokenFault("not_yet_valid")
     /// The token was issued too long ago.
-    package static let tooOld = IDTokenFault("life_too_long")
-    package static let nonceMismatch = IDTokenFault("nonce_mismatch")
-    package static let subjectMalformed = IDTokenFault("subject_malformed")
+    static let tooOld = IDTokenFault("life_too_long")
+    static let nonceMismatch = IDTokenFault("nonce_mismatch")
+    static let subjectMalformed = IDTokenFault("subject_malformed")
     package static let useMismatch = IDTokenFault("use_mismatch")
 
     /// The provider issued the token to the client `named`, which does not belong to this server.

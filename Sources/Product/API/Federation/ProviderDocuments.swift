@@ -9,7 +9,7 @@ import Text
 /// Fetches and caches the documents that providers publish. Callers who wait for the same documents
 /// share one fetch. Tokens with unknown keys cause at most one fetch a minute for each provider.
 package final class ProviderDocuments: Sendable {
-    package static let providerLimit = 1024
+    static let providerLimit = 1024
     /// The minimum number of seconds between two fetches. `intervalAfterFailure` applies instead
     /// while there are no usable documents.
     package static let leastInterval: Int64 = 60
@@ -19,7 +19,7 @@ package final class ProviderDocuments: Sendable {
     package static let freshness: Int64 = 600
     package static let lifetime: Int64 = 3600
     /// The time limit for fetching both documents of a provider: the metadata and the keys.
-    package static let fetchTime: Duration = .seconds(4)
+    static let fetchTime: Duration = .seconds(4)
 
     struct Documents: Sendable {
         var metadata: ProviderMetadata
@@ -50,7 +50,7 @@ package final class ProviderDocuments: Sendable {
     }
 
     /// Whether a request to this URL is allowed for the owner; see `OutboundHTTP.permits`.
-    package func permits(_ url: String, for owner: UUID?) async -> Bool {
+    func permits(_ url: String, for owner: UUID?) async -> Bool {
         await http.permits(url, for: owner)
     }
 

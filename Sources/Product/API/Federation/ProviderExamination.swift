@@ -22,13 +22,7 @@ package struct ProviderFinding: Sendable, Equatable {
 
     package var check: Check
     package var isGood: Bool
-    package var detail: String
-
-    package init(check: Check, isGood: Bool, detail: String) {
-        self.check = check
-        self.isGood = isGood
-        self.detail = detail
-    }
+    var detail: String
 }
 
 extension ProviderDocuments {

@@ -34,7 +34,7 @@ package struct RelyingParty: Sendable, Equatable {
     /// The accepted audiences: the client id, and the other clients whose users are assigned to
     /// tenants. If the list is empty, a Cognito pool accepts any client, since all clients of a
     /// pool belong to its owner; other providers accept none.
-    package var audiences: [String]
+    var audiences: [String]
     /// Other clients at the provider to which tokens for this server may be issued (`azp`).
     package var authorizedParties: [String]
     package var endpoints: [Endpoint: String]
@@ -76,14 +76,14 @@ package struct RelyingParty: Sendable, Equatable {
 
     /// Whether the text has the form of a provider's address: an https or http URL of printable
     /// ASCII characters. Whether this server may send requests to it is checked elsewhere.
-    package static func isAddress(_ text: String) -> Bool {
+    static func isAddress(_ text: String) -> Bool {
         ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
     /// Whether an operator may set this address: https without user information or a fragment (RFC
     /// 6749 section 3.1), or, for development, plain http to this machine.
-    package static func isSafeAddress(_ text: String) -> Bool {
+    static func isSafeAddress(_ text: String) -> Bool {
         guard isAddress(text), !text.utf8.contains(UInt8(ascii: "#")), !isTemplate(text) else {
             return false
         }
@@ -99,11 +99,11 @@ package struct RelyingParty: Sendable, Equatable {
 
     /// Whether the text is a pattern, such as the issuer with `{tenantid}` that Microsoft publishes
     /// for all its directories. No token has a pattern as its issuer.
-    package static func isTemplate(_ text: String) -> Bool {
+    static func isTemplate(_ text: String) -> Bool {
         text.utf8.contains { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
     }
 
-    package static let templateAdvice =
+    static let templateAdvice =
         "register the issuer of one directory, with its id instead of {tenantid}"
 
     /// Whether the provider is Sign in with Apple, whose authorization responses this server cannot
@@ -117,13 +117,13 @@ package struct RelyingParty: Sendable, Equatable {
     }
 
     /// Whether the text is an issuer: an address without a query (OpenID Connect Core section 2).
-    package static func isIssuerAddress(_ text: String) -> Bool {
+    static func isIssuerAddress(_ text: String) -> Bool {
         isSafeAddress(text) && !text.utf8.contains(UInt8(ascii: "?"))
     }
 
     /// Whether the text is a user pool's id in Amazon's form, such as `eu-central-1_aBc123` (at
     /// most 55 characters).
-    package static func isPoolID(_ text: String) -> Bool {
+    static func isPoolID(_ text: String) -> Bool {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "_"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, text.utf8.count <= 55, !parts[0].isEmpty, !parts[1].isEmpty else {
@@ -235,7 +235,7 @@ extension RelyingParty {
     /// The endpoints that a GitHub sign-in needs and that are neither derived nor set. Each of
     /// these endpoints receives the client's secret or a token, so github.com's endpoint must not
     /// take its place.
-    package var missingGitHubEndpoints: [Endpoint] {
+    var missingGitHubEndpoints: [Endpoint] {
         let found = gitHubEndpoints
         return [.token, .userInfo, .tokenCheck].filter { found[$0] == nil }
     }

@@ -337,26 +337,26 @@ package enum ImportFormat: String, Sendable, CaseIterable {
 package enum ImportLimits {
     /// The maximum size of a request body in bytes, as sent. `unpacked` is the maximum after
     /// decompression.
-    package static let packed = 1 << 30
-    package static let unpacked = 4 << 30
+    static let packed = 1 << 30
+    static let unpacked = 4 << 30
     /// The maximum ratio of decompressed to compressed bytes. An ordinary file of addresses has a
     /// ratio of about 10.
-    package static let ratio = 200
+    static let ratio = 200
     /// The maximum number of rows in a file.
-    package static let rows = 5_000_000
+    static let rows = 5_000_000
     /// The maximum size of a row in bytes.
     package static let row = 1 << 20
     /// The maximum size, in bytes, of the part `options` of a form.
     package static let options = 64 << 10
-    package static let columns = 500
-    package static let identities = 20
+    static let columns = 500
+    static let identities = 20
     /// The maximum length, in characters, of the notes on an imported row.
     package static let note = 500
     /// The maximum length, in bytes, of an identity's email address. A longer address is not
     /// imported.
-    package static let email = 320
+    static let email = 320
     /// The maximum length, in bytes, of an identity's issuer. `subject` is the maximum length of an
     /// identity's subject.
-    package static let issuer = 512
-    package static let subject = 255
+    static let issuer = 512
+    static let subject = 255
 }

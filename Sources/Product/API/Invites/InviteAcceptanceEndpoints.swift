@@ -138,7 +138,7 @@ package enum InviteAcceptanceEndpoints {
     }
 }
 
-/// The errors for an invite or a join link that does not admit a person. Whoever has the token was
+/// The errors for an invite or a join link that does not admit a person. Anyone who has the token was
 /// invited, so the response may state the reason.
 package enum UnacceptedInvite {
     static let unknown = Problem(

@@ -59,10 +59,10 @@ package struct JobKinds: Sendable {
 
     package init(_ kinds: [any JobKind]) { self.kinds = kinds }
 
-    package var names: [String] { kinds.map(\.name) }
+    var names: [String] { kinds.map(\.name) }
 
     /// The kind with this name; `nil` if this version of the service does not know it.
-    package func named(_ name: String) -> (any JobKind)? {
+    func named(_ name: String) -> (any JobKind)? {
         kinds.first { sameBytes($0.name, name) }
     }
 }

@@ -23,7 +23,7 @@ package final class JobRunner: Sendable {
     /// The number of calls of `round` in progress.
     private let busy = Atomic<Int>(0)
     /// Called before the transaction of each batch. Tests use it.
-    package let beforeBatch: @Sendable (JobRow) async throws -> Void
+    let beforeBatch: @Sendable (JobRow) async throws -> Void
 
     /// `rest` decides how long a job pauses to let requests through. The default depends on the
     /// number of requests that this process answers.

@@ -46,38 +46,38 @@ package struct RequestLog: Sendable {
 /// A finished request, for the log and the metrics.
 package struct RequestRecord: Sendable {
     /// The request id, which is also in the response's `X-Request-Id`.
-    package var requestID: String
-    package var method: Method
+    var requestID: String
+    var method: Method
     /// The path's pattern. It is recorded in place of the path, since it has few values and no
     /// personal data.
-    package var route: String?
+    var route: String?
     /// The beginning of a path that matches no route. The rest is not recorded, as it may contain a
     /// secret.
-    package var beginning: String?
+    var beginning: String?
     /// The endpoint's operationId; `nil` if no endpoint matched.
-    package var operation: String?
-    package var status: Int
+    var operation: String?
+    var status: Int
     /// The duration in microseconds, from the start of the call to its response.
-    package var microseconds: Int64
-    package var principal: CallerPrincipal
+    var microseconds: Int64
+    var principal: CallerPrincipal
     /// The tenant in the path or, if there is none, the credential's tenant.
-    package var tenant: UUID?
+    var tenant: UUID?
     /// The client's address as text, without a port.
-    package var remoteAddress: String
+    var remoteAddress: String
     /// The W3C Trace Context field as sent; `nil` if it is absent.
-    package var traceparent: String?
+    var traceparent: String?
     /// The error, or the reason for a refusal if the response does not state it; `nil` if there is
     /// neither.
-    package var fault: String?
+    var fault: String?
     /// The cause of a 503.
-    package var outage: Outage?
+    var outage: Outage?
     /// Whether the client's connection is encrypted.
-    package var isTLS = false
+    var isTLS = false
     /// Whether the response has a 5xx status only because an app's contract requires it, and not
     /// because of a fault of the server. Such a response is counted as a 4xx.
-    package var isForeseen = false
+    var isForeseen = false
     /// Whether the response is due to a fault of this server.
-    package var isFailed: Bool { status >= 500 && !isForeseen }
+    var isFailed: Bool { status >= 500 && !isForeseen }
 
     /// The defaults describe a request without a fault.
     package init(

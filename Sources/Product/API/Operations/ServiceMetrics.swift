@@ -111,7 +111,7 @@ package final class ServiceMetrics: Sendable {
 
     package func record(_ outcome: Outcome) { decisions[outcome]?.increment() }
     package func record(_ verdict: APIKeyVerdict) { verifications[verdict]?.increment() }
-    package func record(_ result: BounceResult) { bounces[result]?.increment() }
+    func record(_ result: BounceResult) { bounces[result]?.increment() }
     package func swept(_ table: String, _ rows: Int) { swept[table]?.increment(by: rows) }
     package func mailWaits(_ mails: Int) { mail.set(mails) }
     package func sweepEnded(failed: Bool) { (failed ? failures : rounds).increment() }

@@ -353,7 +353,7 @@ extension OperatorRow: JSONView {
                                 "passkeys_unusable", .integer(0...Int(Int32.max)),
                                 "The number of stored passkeys that cannot sign in: they were made "
                                     + "for another domain than this server's, or the operator "
-                                    + "reported that somebody else added them. While this is above "
+                                    + "reported that someone else added them. While this is above "
                                     + "0, the operator cannot sign in with the password alone."),
                             .readOnly("totp", .bool, "Whether an authenticator app is set up."),
                             .readOnly(

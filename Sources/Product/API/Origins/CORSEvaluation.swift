@@ -147,7 +147,7 @@ enum CORSEvaluation {
 }
 
 /// Which allow lists apply to a path.
-package enum CORSScope: Sendable, Equatable {
+enum CORSScope: Sendable, Equatable {
     /// The path belongs to the tenant with this id or slug. The tenant's list and the platform's
     /// list apply.
     case tenant(String)
@@ -188,7 +188,7 @@ package enum CORSScope: Sendable, Equatable {
     }
 
     /// The client contract of a path; `nil` if there is none.
-    package static func client(of path: String) -> String? {
+    static func client(of path: String) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count > 3, sameBytes(String(parts[1]), "t") else { return nil }
         return String(parts[3])

@@ -15,7 +15,7 @@ package struct CORSPolicyEnforcer: Sendable {
     /// `publicURL` is the server's public URL; its origin counts as the server's own. If its host
     /// is a name of this machine, such as `localhost`, the same origin with another such name
     /// counts too. `profiles` contains the profiles of the client contracts, by name.
-    package init(database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]) {
+    init(database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]) {
         self.database = database
         self.profiles = profiles
         own = Self.ownOrigins(publicURL)
@@ -23,7 +23,7 @@ package struct CORSPolicyEnforcer: Sendable {
 
     /// Decides on a request. Reads the database only if the request has an `Origin` that is not the
     /// server's own.
-    package func enforce(
+    func enforce(
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) async throws -> CORSVerdict {
         guard request.first("origin") != nil, !ProxyDecision.isQuestion(request) else {
@@ -188,15 +188,15 @@ package struct CORSVerdict: Sendable {
     }
 
     /// What happens with the request. A refusal also has `fields`.
-    package var outcome: Outcome
+    var outcome: Outcome
     /// The header fields that are added to the response in every case.
-    package var fields: [Field]
+    var fields: [Field]
 
-    package init(_ outcome: Outcome, fields: [Field] = []) {
+    init(_ outcome: Outcome, fields: [Field] = []) {
         self.outcome = outcome
         self.fields = fields
     }
 
     /// The verdict on a request that CORS does not concern: it proceeds, and no field is added.
-    package static let proceed = CORSVerdict(.proceed)
+    static let proceed = CORSVerdict(.proceed)
 }

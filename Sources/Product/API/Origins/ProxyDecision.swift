@@ -128,9 +128,9 @@ package struct PublicAddress: Sendable {
     /// `http` or `https`.
     package let scheme: String
     /// The host: a name in A-label form or an address, an IPv6 address in brackets.
-    package let host: String
+    let host: String
     /// The port; the scheme's default if the URL has none.
-    package let port: Int
+    let port: Int
     /// Whether the server is reachable only from this machine.
     package let isLoopback: Bool
 
@@ -156,7 +156,7 @@ package struct PublicAddress: Sendable {
     }
 
     /// The origins of the server's own pages, as browsers send them (RFC 6454).
-    package var origins: [String] {
+    var origins: [String] {
         let names = isLoopback ? Self.loopbackNames : [host]
         return names.map { "\(scheme)://\($0)" + (namesPort ? ":\(port)" : "") }
     }

@@ -92,8 +92,8 @@ enum AttentionView {
                     + "approval. `domains_unproved`: domains are not verified. `mail_failed`: the "
                     + "mail of invites failed. `keys_ending`: keys expire within 14 days. "
                     + "`origins_refused`: origins were refused in the last 24 hours. "
-                    + "`keys_given_before`: keys got a scope that leads to the rights of an admin "
-                    + "before Gatehouse checked who grants it. `providers_unreachable`: this "
+                    + "`keys_given_before`: keys have a scope that is as strong as an admin's "
+                    + "rights, granted before Gatehouse checked who grants it. `providers_unreachable`: this "
                     + "server cannot reach providers."
             ),
             .readOnly(

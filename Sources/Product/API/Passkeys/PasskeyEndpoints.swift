@@ -309,7 +309,7 @@ extension PasskeyRow: JSONView {
             .readOnly(
                 "usable", .bool,
                 "Whether the passkey can sign in; false if the passkey was made for another domain "
-                    + "than this server's, or if the operator reported that somebody else added "
+                    + "than this server's, or if the operator reported that someone else added "
                     + "the passkey."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),

@@ -4,14 +4,14 @@ import Domain
 /// Checks a newly chosen password against the whole policy, and hashes it.
 package struct NewPassword: Sendable {
     /// The maximum length in bytes. A longer password is refused and never truncated.
-    package static let limit = 1024
+    static let limit = 1024
 
-    package var text: String
+    var text: String
     /// The minimum length in characters.
-    package var minimum = TenantPolicy().passwordMin
-    package var usesBlocklist = true
+    var minimum = TenantPolicy().passwordMin
+    var usesBlocklist = true
     /// Texts that an attacker would try first for this user: the address and the names.
-    package var about: [String] = []
+    var about: [String] = []
 
     package init(
         text: String, minimum: Int = TenantPolicy().passwordMin, usesBlocklist: Bool = true,
@@ -25,7 +25,7 @@ package struct NewPassword: Sendable {
 
     /// Returns the PHC string. Throws 422 at `pointer`, or 429 while too many passwords are being
     /// hashed.
-    package func hashed(_ call: Call, at pointer: String = "/password") async throws -> String {
+    func hashed(_ call: Call, at pointer: String = "/password") async throws -> String {
         if let fault = fault(at: pointer) { throw Problem.invalid([fault]) }
         do {
             return try await call.application.passwords.hash(Array(text.utf8))

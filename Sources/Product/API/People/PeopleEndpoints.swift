@@ -109,7 +109,8 @@ package enum PeopleEndpoints {
         query: [
             QueryParameter(
                 "confirm", .string(min: 1, max: 64),
-                "The `confirm` value of the 409 response that an erasure gets first.")
+                "For `erase` only. The first request is answered with 409 (`confirm_required`); "
+                    + "repeat it with the `confirm` value of that response.")
         ],
         body: .json(order), answers: [.ok(PersonResult.answer)],
         problems: [.confirmRequired], idempotent: true, maxBody: 1 << 16,

@@ -8,7 +8,7 @@ import Text
 package struct Call: Sendable {
     package internal(set) var request: Request
     /// The percent-decoded values of the path's `{…}` parameters.
-    package internal(set) var parameters: RouteParameters
+    internal(set) var parameters: RouteParameters
     /// The application, which is the same for all calls.
     package let application: Application
     /// A position in PostgreSQL's log. This call is answered by a standby database that has reached
@@ -17,11 +17,11 @@ package struct Call: Sendable {
     /// The time when dispatch began. Handlers must not read another clock.
     package let now: Timestamp
     package internal(set) var principal: CallerPrincipal = .anonymous
-    package internal(set) var resolvedTenant: ResolvedTenant?
+    internal(set) var resolvedTenant: ResolvedTenant?
     /// The body, decoded by the endpoint's shape.
     package internal(set) var input = Input()
     /// The query parameters, decoded by their declarations.
-    package internal(set) var query = Input()
+    internal(set) var query = Input()
     /// What the endpoint's `receive` stored of the body; `nil` if the endpoint has no `receive`.
     var received: ReceivedBody?
     /// The path, sort order and filters of the requested list, in one text. A cursor is valid only
@@ -33,7 +33,7 @@ package struct Call: Sendable {
 
     /// Creates a call by an anonymous caller, without tenant and input. The dispatcher later sets
     /// the caller, the tenant and the input.
-    package init(
+    init(
         request: Request, parameters: RouteParameters = RouteParameters(),
         application: Application, now: Timestamp
     ) {
@@ -47,7 +47,7 @@ package struct Call: Sendable {
 
     /// The tenant in the path. Throws if the path has no `{tenant}`, which is a fault in the
     /// endpoint's declaration.
-    package var tenant: ResolvedTenant {
+    var tenant: ResolvedTenant {
         get throws {
             guard let resolvedTenant else { throw Problem.internalError }
             return resolvedTenant
@@ -68,26 +68,26 @@ package struct Call: Sendable {
     }
 
     /// The body in pieces, for an endpoint that receives its body in this way.
-    package var pieces: BodyStream { request.stream ?? BodyStream(request.body) }
+    var pieces: BodyStream { request.stream ?? BodyStream(request.body) }
 
     /// Whether the query has `dry_run=true`. The handler then computes the result and writes
     /// nothing.
-    package var isDryRun: Bool { query.flag("dry_run") }
+    var isDryRun: Bool { query.flag("dry_run") }
 }
 
 extension Call {
     /// The actor that the audit log records for this call.
-    package var actor: Actor {
+    var actor: Actor {
         Actor(
             type: principal.kind.rawValue, id: principal.id?.description ?? "",
             name: principal.name, requestID: request.id, ip: request.remoteAddress)
     }
 
     /// The database scope of the tenant in the path.
-    package var scope: TenantScope { get throws { database.scope(try tenant.id) } }
+    var scope: TenantScope { get throws { database.scope(try tenant.id) } }
 
     /// The query for one page of a list, from `limit`, `cursor` and `sort`.
-    package func listQuery(defaultSort: String = "-created_at") throws -> ListQuery {
+    func listQuery(defaultSort: String = "-created_at") throws -> ListQuery {
         let page = try page(defaultSort: defaultSort)
         let sort: ListQuery.Sort =
             switch page.sort {

@@ -38,9 +38,9 @@ package struct Endpoint: Sendable {
     /// The OpenAPI operationId: unique, lowerCamelCase.
     package var id: String
     /// The group in the OpenAPI document.
-    package var tag: String
+    var tag: String
     /// One line in the OpenAPI document.
-    package var summary: String
+    var summary: String
     package var access: Access
     /// The query parameters. Others are refused, unless `isForeign` is set.
     package var query: [QueryParameter]
@@ -48,11 +48,11 @@ package struct Endpoint: Sendable {
     /// The responses in the OpenAPI document.
     package var answers: [Answer]
     /// The problem codes that this endpoint can have, besides those that every endpoint can have.
-    package var problems: [Code]
-    package var idempotent: Bool
+    var problems: [Code]
+    var idempotent: Bool
     package var ifMatch: IfMatch
     /// Whether the response contains a one-time secret, so that a stored copy must be encrypted.
-    package var secret: Bool
+    var secret: Bool
     /// Whether the endpoint is a hook. Its problem bodies have no request id, so that a retry gets
     /// exactly the same response.
     package var hook: Bool
@@ -69,7 +69,7 @@ package struct Endpoint: Sendable {
     /// Whether pages of every origin may read the response, without credentials.
     package var isPublicDocument = false
     /// The maximum size of the body in bytes. A larger body gets 413.
-    package var maxBody: Int
+    var maxBody: Int
     /// The time limit from the last byte of the request to the first byte of the response. After
     /// it, the response is 503.
     package var time: Duration
@@ -81,17 +81,17 @@ package struct Endpoint: Sendable {
     package static let ordinaryTime: Duration = .seconds(5)
     /// The default time limit of a hook: half of the 5 seconds for which Cognito waits, so that one
     /// retry is possible.
-    package static let hookTime: Duration = .milliseconds(2500)
+    static let hookTime: Duration = .milliseconds(2500)
     /// Whether the object in the path exists. It is called only before a 403, 415, 422 or 428,
     /// since a 404 takes precedence over these. In all other cases, the handler finds out whether
     /// the object exists.
-    package var exists: (@Sendable (Call) async throws -> Bool)?
+    var exists: (@Sendable (Call) async throws -> Bool)?
     package typealias Receive = @Sendable (Call) async throws -> ReceivedBody
     /// Stores a body that arrives in pieces, before the idempotency key is checked. The handler
     /// gets the result as `call.received`.
-    package var receive: Receive?
+    var receive: Receive?
     /// Answers the request. Runs at most once for each idempotency key.
-    package var handle: Handler
+    var handle: Handler
 
     /// If `time` is `nil`, the time limit is `hookTime` for a hook, and `ordinaryTime` for every
     /// other endpoint. `maxBody` is in bytes.
@@ -153,7 +153,7 @@ package struct Answer: Sendable {
     /// The documentation of the body. Responses are not checked against it.
     package var content: Content
     /// One sentence in the OpenAPI document; if empty, a default text with the status.
-    package var summary: String
+    var summary: String
 
     /// If `summary` is empty, a default text with the status is used.
     package init(_ status: Int, _ content: Content = .none, summary: String = "") {

@@ -263,14 +263,14 @@ package struct ExportLimits: Sendable {
     package var rows = 10_000_000
     /// The maximum number of concurrent exports on this replica. Each export reads page after page
     /// from the database without a pause.
-    package var atOnce = 8
+    var atOnce = 8
     /// The maximum number of concurrent exports of one credential. `ofOneTenant` is the maximum for
     /// all credentials of a tenant.
-    package var ofOneCaller = 2
-    package var ofOneTenant = 4
+    var ofOneCaller = 2
+    var ofOneTenant = 4
     /// The maximum duration of an export in seconds. A slow client would otherwise occupy a slot
     /// for too long.
-    package var seconds: Int64 = 3600
+    var seconds: Int64 = 3600
 
     package init() {}
 

@@ -18,7 +18,7 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
     }
 
     package let perKey: Int
-    package let total: Int
+    let total: Int
     private let isFair: Bool
     private let state = Mutex(State())
 

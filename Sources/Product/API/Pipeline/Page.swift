@@ -8,7 +8,7 @@ import Text
 /// The part of a list that a request asks for.
 package struct PageRequest: Sendable, Equatable {
     /// The number of items of a page if the request has no `limit`.
-    package static let standardLimit = 50
+    static let standardLimit = 50
 
     package var limit: Int
     /// The name of the field to sort by, without the sign.
@@ -24,7 +24,7 @@ package struct Total: Sendable, Equatable {
     /// The number of items on all pages together.
     package var value: Int
     /// Whether `value` is the exact number. False if counting stopped at its limit.
-    package var exact: Bool
+    var exact: Bool
 
     /// If `exact` is false, `value` is a lower bound.
     package init(_ value: Int, exact: Bool = true) {
@@ -114,7 +114,7 @@ package struct Cursor: Sendable, Equatable {
     package var key: String
     package var id: UUID
     /// The total that was counted for the first page, so that the other pages need not count.
-    package var total: Total?
+    var total: Total?
 
     package init(key: String, id: UUID, total: Total? = nil) {
         self.key = key

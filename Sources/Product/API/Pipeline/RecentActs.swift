@@ -207,7 +207,7 @@ extension StepUpRemedy {
 extension Problem {
     /// The error that requires a recent sign-in. `remedies` is what the operator can do if
     /// `methods` is empty.
-    package static func stepUpRequired(
+    static func stepUpRequired(
         _ detail: String, by methods: [String], else remedies: [StepUpRemedy]
     ) -> Problem {
         Problem(

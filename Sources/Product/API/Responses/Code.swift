@@ -5,7 +5,7 @@ import Text
 package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
     /// The default status of a problem with this code. A problem may have another status.
-    package let status: Int
+    let status: Int
 
     private init(_ rawValue: String, _ status: Int) {
         self.rawValue = rawValue
@@ -21,29 +21,29 @@ package struct Code: RawRepresentable, Hashable, Sendable {
     }
 
     package static let invalidRequest = Code("invalid_request", 400)
-    package static let validationFailed = Code("validation_failed", 422)
+    static let validationFailed = Code("validation_failed", 422)
     package static let unauthorized = Code("unauthorized", 401)
     package static let forbidden = Code("forbidden", 403)
     package static let notFound = Code("not_found", 404)
     package static let methodNotAllowed = Code("method_not_allowed", 405)
     package static let conflict = Code("conflict", 409)
-    package static let preconditionFailed = Code("precondition_failed", 412)
-    package static let preconditionRequired = Code("precondition_required", 428)
+    static let preconditionFailed = Code("precondition_failed", 412)
+    static let preconditionRequired = Code("precondition_required", 428)
     package static let unsupportedMediaType = Code("unsupported_media_type", 415)
-    package static let payloadTooLarge = Code("payload_too_large", 413)
-    package static let originNotAllowed = Code("origin_not_allowed", 403)
-    package static let confirmRequired = Code("confirm_required", 409)
-    package static let domainUnproved = Code("domain_unproved", 422)
-    package static let undoConflict = Code("undo_conflict", 409)
-    package static let jobState = Code("job_state", 409)
-    package static let idempotencyMismatch = Code("idempotency_mismatch", 422)
-    package static let commitUnknown = Code("commit_unknown", 503)
-    package static let signUpClosed = Code("sign_up_closed", 409)
+    static let payloadTooLarge = Code("payload_too_large", 413)
+    static let originNotAllowed = Code("origin_not_allowed", 403)
+    static let confirmRequired = Code("confirm_required", 409)
+    static let domainUnproved = Code("domain_unproved", 422)
+    static let undoConflict = Code("undo_conflict", 409)
+    static let jobState = Code("job_state", 409)
+    static let idempotencyMismatch = Code("idempotency_mismatch", 422)
+    static let commitUnknown = Code("commit_unknown", 503)
+    static let signUpClosed = Code("sign_up_closed", 409)
     package static let emailTaken = Code("email_taken", 409)
-    package static let requestInProgress = Code("request_in_progress", 409)
-    package static let idempotencyQuota = Code("idempotency_quota", 429)
-    package static let stepUpRequired = Code("step_up_required", 403)
-    package static let secondFactorRequired = Code("second_factor_required", 403)
+    static let requestInProgress = Code("request_in_progress", 409)
+    static let idempotencyQuota = Code("idempotency_quota", 429)
+    static let stepUpRequired = Code("step_up_required", 403)
+    static let secondFactorRequired = Code("second_factor_required", 403)
     package static let internalError = Code("internal_error", 500)
     package static let rateLimited = reason(.rateLimited)
     package static let unavailable = reason(.unavailable)
@@ -68,7 +68,7 @@ package struct Code: RawRepresentable, Hashable, Sendable {
     }
 
     /// The title of the problem, which is always the same for a code (RFC 9457 section 3.1.3).
-    package var title: String {
+    var title: String {
         let words = rawValue.split(separator: "_").joined(separator: " ")
         return words.prefix(1).uppercased() + words.dropFirst()
     }

@@ -7,7 +7,7 @@ import Text
 /// query parameter.
 package struct FieldError: Sendable, Equatable {
     /// Identifies the wrong member by a JSON pointer; empty for the whole body.
-    package var pointer: String
+    var pointer: String
     package var code: FieldCode
     /// The error in words. They complete a sentence that begins with the field's name.
     package var detail: String

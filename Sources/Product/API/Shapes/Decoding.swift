@@ -251,7 +251,7 @@ extension Kind {
 package struct Input: Sendable, Equatable {
     package internal(set) var members: [JSONValue.Member] = []
     /// The read-only members that the body contains.
-    package internal(set) var repeated: [JSONValue.Member] = []
+    internal(set) var repeated: [JSONValue.Member] = []
 
     package init() {}
 
@@ -270,65 +270,65 @@ package struct Input: Sendable, Equatable {
         if case .string(let text) = self[name] { text } else { nil }
     }
 
-    package func optionalCase<Value: RawRepresentable<String>>(_ name: String) -> Value? {
+    func optionalCase<Value: RawRepresentable<String>>(_ name: String) -> Value? {
         optionalString(name).flatMap(Value.init(rawValue:))
     }
 
-    package func optionalInt(_ name: String) -> Int? {
+    func optionalInt(_ name: String) -> Int? {
         if case .number(let text) = self[name] { Int(text) } else { nil }
     }
 
-    package func optionalBool(_ name: String) -> Bool? {
+    func optionalBool(_ name: String) -> Bool? {
         if case .bool(let value) = self[name] { value } else { nil }
     }
 
-    package func optionalUUID(_ name: String) -> UUID? { optionalString(name).flatMap { UUID($0) } }
+    func optionalUUID(_ name: String) -> UUID? { optionalString(name).flatMap { UUID($0) } }
 
     /// The time in the member; `nil` if it is absent, null or not an RFC 3339 time.
-    package func optionalTimestamp(_ name: String) -> Timestamp? {
+    func optionalTimestamp(_ name: String) -> Timestamp? {
         optionalString(name).flatMap { Timestamp($0) }
     }
 
     /// The strings in the member; `nil` if it is absent, null or not an array. Items that are no
     /// strings are dropped.
-    package func optionalStrings(_ name: String) -> [String]? {
+    func optionalStrings(_ name: String) -> [String]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
 
-    package func optionalObject(_ name: String) -> Input? { self[name].flatMap { Input($0) } }
+    func optionalObject(_ name: String) -> Input? { self[name].flatMap { Input($0) } }
 
     /// The objects in the member; `nil` if it is absent, null or not an array. Items that are no
     /// objects are dropped.
-    package func optionalObjects(_ name: String) -> [Input]? {
+    func optionalObjects(_ name: String) -> [Input]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { Input($0) }
     }
 
     package func string(_ name: String) throws -> String { try given(optionalString(name)) }
-    package func `case`<Value: RawRepresentable<String>>(_ name: String) throws -> Value {
+    func `case`<Value: RawRepresentable<String>>(_ name: String) throws -> Value {
         try given(optionalCase(name))
     }
     /// The email address in the member. Throws 422 for any other text.
-    package func emailAddress(_ name: String) throws -> EmailAddress {
+    func emailAddress(_ name: String) throws -> EmailAddress {
         do throws(EmailFault) {
             return try EmailAddress(optionalString(name) ?? "")
         } catch {
             throw Problem.invalid([FieldError("/" + name, .invalid, "must be an email address")])
         }
     }
-    package func int(_ name: String) throws -> Int { try given(optionalInt(name)) }
-    package func bool(_ name: String) throws -> Bool { try given(optionalBool(name)) }
+    func int(_ name: String) throws -> Int { try given(optionalInt(name)) }
+    func bool(_ name: String) throws -> Bool { try given(optionalBool(name)) }
     package func uuid(_ name: String) throws -> UUID { try given(optionalUUID(name)) }
-    package func timestamp(_ name: String) throws -> Timestamp {
+    func timestamp(_ name: String) throws -> Timestamp {
         try given(optionalTimestamp(name))
     }
-    package func strings(_ name: String) throws -> [String] { try given(optionalStrings(name)) }
-    package func object(_ name: String) throws -> Input { try given(optionalObject(name)) }
-    package func objects(_ name: String) throws -> [Input] { try given(optionalObjects(name)) }
+    func strings(_ name: String) throws -> [String] { try given(optionalStrings(name)) }
+    func object(_ name: String) throws -> Input { try given(optionalObject(name)) }
+    func objects(_ name: String) throws -> [Input] { try given(optionalObjects(name)) }
 
     /// Whether the member is true. False if it is absent.
-    package func flag(_ name: String) -> Bool { optionalBool(name) ?? false }
+    func flag(_ name: String) -> Bool { optionalBool(name) ?? false }
 
     /// The change that a PATCH requests for a member: `nil` to keep the value, and `.some(nil)` to
     /// clear it.

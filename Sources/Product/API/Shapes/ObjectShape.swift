@@ -12,11 +12,11 @@ package struct FieldShape: Sendable {
     /// Whether the member is only for responses. PUT and PATCH may repeat it unchanged.
     package var isReadOnly: Bool
     /// The description in the OpenAPI document; if empty, the vocabulary's text for the name.
-    package var summary: String
+    var summary: String
     /// An example, which must pass the kind's check; `nil` to generate one.
-    package var example: JSONValue?
+    var example: JSONValue?
 
-    package init(
+    init(
         _ name: String, _ kind: Kind, required: Bool = false, nullable: Bool = false,
         readOnly: Bool = false, _ summary: String = "", example: JSONValue? = nil
     ) {
@@ -115,7 +115,7 @@ package struct ObjectShape: Sendable {
 
     /// The shape with more members. For example, an API key's shape becomes that of a key with its
     /// secret.
-    package func adding(_ name: String? = nil, _ more: [FieldShape]) -> ObjectShape {
+    func adding(_ name: String? = nil, _ more: [FieldShape]) -> ObjectShape {
         var copy = self
         copy.name = name
         copy.fields += more
@@ -141,32 +141,32 @@ package indirect enum Kind: Sendable {
     case attributes
     case any
 
-    package static func enumeration<Value: RawRepresentable<String> & CaseIterable>(
+    static func enumeration<Value: RawRepresentable<String> & CaseIterable>(
         of type: Value.Type
     ) -> Kind {
         .enumeration(type.allCases.map(\.rawValue))
     }
 
     /// An id in the customer's own system.
-    package static let externalID = Kind.string(min: 1, max: 255, rule: .externalID)
+    static let externalID = Kind.string(min: 1, max: 255, rule: .externalID)
 }
 
 /// A rule for a text besides its length. `check` decides; the pattern only documents the rule.
 package struct TextRule: Sendable {
     /// A regular expression (ECMA-262) for the JSON Schema.
-    package var pattern: String?
+    var pattern: String?
     /// JSON Schema's `format`, for the documentation only.
-    package var format: String?
+    var format: String?
     /// The text of the error, for example `must be a slug`.
-    package var detail: String
+    var detail: String
     /// An example, which must pass `check`; `nil` to derive one from the field's name.
-    package var example: String?
+    var example: String?
     /// Returns whether a text satisfies the rule. It is called only for a text of an allowed
     /// length.
-    package var check: @Sendable (String) -> Bool
+    var check: @Sendable (String) -> Bool
     /// Converts a text to the form in which it is stored. For names, addresses and ids, this
     /// removes invisible characters at the ends.
-    package var normal: @Sendable (String) -> String = { $0 }
+    var normal: @Sendable (String) -> String = { $0 }
 
     /// `detail` completes a sentence that begins with the field's name.
     package init(
@@ -183,7 +183,7 @@ package struct TextRule: Sendable {
     }
 
     /// One line of printable ASCII, as a header field may contain.
-    package static let printable = TextRule(
+    static let printable = TextRule(
         pattern: "^[!-~]([ -~]*[!-~])?$", detail: "must be one line of printable ASCII"
     ) { text in text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
@@ -196,14 +196,14 @@ package struct TextRule: Sendable {
 
     /// An id in the customer's own system. Unlike the field's maximum length, this rule's limit is
     /// in bytes.
-    package static let externalID = TextRule(
+    static let externalID = TextRule(
         detail: "must be at most 255 bytes, without control characters",
         normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil && $0.utf8.count <= 255 }
 
     /// A name that another system assigned and that an operator types. If it contained a hidden
     /// character, it would match no person.
-    package static let foreignID = TextRule(
+    static let foreignID = TextRule(
         detail: "must have no control and no invisible characters", normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil }
 
@@ -260,10 +260,10 @@ package struct QueryParameter: Sendable {
     /// The kind of value that the text is parsed as.
     package var kind: Kind
     package var isRequired: Bool
-    package var summary: String
+    var summary: String
     /// Whether this declares a family of parameters, with any name after the dot. It is documented
     /// as `attributes.<name>`.
-    package var isFamily = false
+    var isFamily = false
 
     package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {
         self.name = name
@@ -281,13 +281,13 @@ package struct QueryParameter: Sendable {
 
     /// The accepted values of `limit`, the number of items of a page. Others are refused with 422.
     static let limits = 1...200
-    package static let limit = QueryParameter(
+    static let limit = QueryParameter(
         "limit", .integer(limits), "The number of items of a page; 50 if absent.")
     /// The cursor of a page, opaque to clients. It is base64url and has a checksum of the list's
     /// path, sort order and filters.
-    package static let cursor = QueryParameter(
+    static let cursor = QueryParameter(
         "cursor", .string(min: 1, max: 1024), "The `next_cursor` of the previous page.")
-    package static let search = QueryParameter(
+    static let search = QueryParameter(
         "q", .string(min: 1, max: 255),
         "Only items whose text contains each of these words, in any case and order. The text is "
             + "the email address and the name; for tenants, the slug and the name; for origins, "
@@ -295,7 +295,7 @@ package struct QueryParameter: Sendable {
             + "must begin a word of the text."
     )
     /// The parameter for a dry run. `Call.isDryRun` reads it.
-    package static let dryRun = QueryParameter(
+    static let dryRun = QueryParameter(
         "dry_run", .bool, "Whether to only report what would happen. Nothing is written.")
 
     /// The parameters of every list. The first of `sorts` is the default order; a `-` before a name

@@ -84,7 +84,7 @@ enum Vocabulary {
         "kind": "The kind of the provider.",
         "label": "Your own label for the object, for people to read.",
         "lambda_open":
-            "Who can call the pool's hooks without a credential: nobody (`off`), or callers on the "
+            "Who can call the pool's hooks without a credential: no one (`off`), or callers on the "
             + "server's own machine (`loopback`).",
         "last4": "The last 4 characters of the secret.",
         "last_seen_at": "When the session was last used.",

@@ -160,7 +160,8 @@ package enum TenantEndpoints {
                     + "only."),
             QueryParameter(
                 "confirm", .string(min: 1),
-                "The `confirm` value of the 409 response that a purge gets first."),
+                "For a purge only. The first request is answered with 409 (`confirm_required`); "
+                    + "repeat it with the `confirm` value of that response."),
         ],
         answers: [.noContent], problems: [.conflict, .confirmRequired], ifMatch: .honoured
     ) { call in

@@ -59,12 +59,12 @@ package struct AccessTokenClaims: Sendable, Equatable {
     package var user: UUID
     package var tenant: UUID
     package var session: UUID
-    package var tokenID: String
+    var tokenID: String
     package var client: String
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp
     /// Further members of the payload, for the app.
-    package var more: [JSONValue.Member] = []
+    var more: [JSONValue.Member] = []
 
     func payload(issuer: String) -> JSONValue {
         .object(

@@ -3,20 +3,20 @@ import Storage
 import Text
 
 /// What introspection returns about an active token of an app.
-package struct ActiveToken: Sendable {
-    package var tenant: UUID
-    package var user: UUID
-    package var email: String?
+struct ActiveToken: Sendable {
+    var tenant: UUID
+    var user: UUID
+    var email: String?
     /// The user's id in the tenant's own system; `nil` if there is none.
-    package var externalID: String?
+    var externalID: String?
     /// The name of the client contract that the token was issued for.
-    package var client: String
-    package var issuedAt: Timestamp
-    package var expiresAt: Timestamp
+    var client: String
+    var issuedAt: Timestamp
+    var expiresAt: Timestamp
     /// The user's public attributes.
-    package var attributes: Attributes
+    var attributes: Attributes
 
-    package init(
+    init(
         tenant: UUID, user: UUID, email: String?, client: String, issuedAt: Timestamp,
         expiresAt: Timestamp, attributes: Attributes
     ) {
@@ -34,7 +34,7 @@ extension AccessTokens {
     /// The active token: one of this server's access tokens, or an opaque token of an app. `nil`
     /// unless a request with this token would be admitted now. `mayAsk` decides whether the caller
     /// may ask about tokens of the tenant that the token names.
-    package func active(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
+    func active(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
         if token.utf8.contains(UInt8(ascii: ".")) {
             guard let claims = try await verify(token), mayAsk(claims.tenant),
                 let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),

@@ -167,11 +167,12 @@ extension MergeRow: JSONView {
                 "Whether a change of the winner's address was cancelled before it was confirmed."),
             .readOnly(
                 "password", .bool,
-                "Whether the winner's password was removed, because it was set since the merge. "
-                    + "The user can set another by a password reset."),
+                "Whether the undo removed the winner's password. It does so if the password was "
+                    + "set after the merge. The winner can set a new one by a password reset."),
             .readOnly(
                 "pin", .bool,
-                "Whether the winner's PIN was removed, because it was set since the merge."),
+                "Whether the undo removed the winner's PIN. It does so if the PIN was set after "
+                    + "the merge."),
         ])
 
     static let shape = ObjectShape(

@@ -111,7 +111,8 @@ package enum UserEndpoints {
                 "Whether to remove the personal data at once and permanently."),
             QueryParameter(
                 "confirm", .string(min: 1),
-                "The `confirm` value of the 409 response that a purge gets first."),
+                "For a purge only. The first request is answered with 409 (`confirm_required`); "
+                    + "repeat it with the `confirm` value of that response."),
         ],
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured, exists: exists
     ) { call in

@@ -73,9 +73,6 @@ package struct APIKey: Sendable, Equatable {
     package var allowedOrigins: [String]
     package var ratePerMinute: Int?
     package var note: String?
-    /// The id of the key's creator. It is nil in a key that was read from storage: see
-    /// `APIKeyRow.createdByID`.
-    package var createdBy: UUID?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
@@ -98,7 +95,7 @@ package struct APIKey: Sendable, Equatable {
         id: UUID, tenantID: UUID?, owner: Owner, name: String,
         environment: APIKeySecret.Environment, current: Secret, previous: Previous? = nil,
         scopes: [String] = [], allowedIPs: [String] = [], allowedOrigins: [String] = [],
-        ratePerMinute: Int? = nil, note: String? = nil, createdBy: UUID? = nil,
+        ratePerMinute: Int? = nil, note: String? = nil,
         createdAt: Timestamp, expiresAt: Timestamp? = nil, revokedAt: Timestamp? = nil,
         revocationReason: String? = nil, lastUsedAt: Timestamp? = nil, lastUsedIP: String? = nil
     ) {
@@ -114,7 +111,6 @@ package struct APIKey: Sendable, Equatable {
         self.allowedOrigins = allowedOrigins
         self.ratePerMinute = ratePerMinute
         self.note = note
-        self.createdBy = createdBy
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.revokedAt = revokedAt

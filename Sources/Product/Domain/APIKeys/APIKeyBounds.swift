@@ -13,7 +13,7 @@ package struct APIKeyBounds: Sendable, Equatable {
     }
 
     /// The key's scopes: management scopes, and scopes of the tenant's own catalogue.
-    package var scopes: [String]
+    var scopes: [String]
     /// The expiry, exclusive; `nil` if the key never expires.
     package var expiresAt: Timestamp?
     /// IP addresses and CIDR blocks from which the key may be used; if empty, it may be used from

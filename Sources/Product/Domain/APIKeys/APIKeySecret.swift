@@ -7,7 +7,7 @@ package struct APIKeySecret: Sendable, Equatable {
     /// The locator in the keys that belong to the platform instead of a tenant.
     package static let platformLocator = "000000"
     /// The number of random base62 digits in a key. Together they have about 178 bits.
-    package static let randomLength = 30
+    static let randomLength = 30
     package static let length = 52
 
     /// The whole secret. It is shown once, and never stored or logged.
@@ -43,7 +43,7 @@ package struct APIKeySecret: Sendable, Equatable {
     }
 
     /// Makes a new key. Returns nil if `random` is not 30 base62 digits, or if `locator` is not 6.
-    package static func make(
+    static func make(
         environment: Environment, locator: String, random: [UInt8]
     ) -> APIKeySecret? {
         let body = Array("gate_\(environment.rawValue)_".utf8) + Array(locator.utf8) + random
@@ -67,13 +67,13 @@ package enum Base62 {
     private static let digits = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    package static func isDigit(_ byte: UInt8) -> Bool {
+    static func isDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
             || (0x61...0x7A).contains(byte)
     }
 
     /// Returns `count` random digits in ASCII, each equally likely.
-    package static func random(_ count: Int) -> [UInt8] {
+    static func random(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in digits[Int.random(in: 0..<62, using: &generator)] }
     }
@@ -86,7 +86,7 @@ package enum Base62 {
 
     /// Returns the CRC-32 of `bytes` as six base62 digits, most significant digit first, padded
     /// with `0`.
-    package static func checksum(of bytes: some Collection<UInt8>) -> [UInt8] {
+    static func checksum(of bytes: some Collection<UInt8>) -> [UInt8] {
         var rest = crc32(bytes)
         var out = [UInt8](repeating: digits[0], count: 6)
         for at in stride(from: 5, through: 0, by: -1) {

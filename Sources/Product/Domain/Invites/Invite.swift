@@ -20,15 +20,15 @@ package struct Invite: Sendable, Equatable {
 
     /// The invite's id, which stays the same when its token is renewed.
     package var id: UUID
-    package var tenantID: UUID
+    var tenantID: UUID
     package var email: Email
     /// The role that the user gets by accepting the invite. If the inviter is a person who may no
     /// longer give this role, the user becomes a member.
-    package var role: UserRole
+    var role: UserRole
     /// The expiry, exclusive: from this time on the invite is no longer valid.
-    package var expiresAt: Timestamp
+    var expiresAt: Timestamp
     /// The inviter's text in the mail; `nil` if there is none.
-    package var message: String?
+    var message: String?
     package var delivery: Delivery
     package var revokedAt: Timestamp?
     package var acceptedAt: Timestamp?
@@ -53,7 +53,7 @@ package struct Invite: Sendable, Equatable {
     }
 
     /// Returns the status at this time. At `expiresAt` itself the invite is already expired.
-    package func status(at now: Timestamp) -> Status {
+    func status(at now: Timestamp) -> Status {
         if acceptedAt != nil { return .accepted }
         if revokedAt != nil { return .revoked }
         return now < expiresAt ? .pending : .expired

@@ -49,7 +49,7 @@ package struct JoinLink: Sendable, Equatable {
     }
 
     /// Whether people with an address at this domain (an A-label) may use the link.
-    package func takes(domain: String) -> Bool {
+    func takes(domain: String) -> Bool {
         domains.isEmpty || domains.contains { sameBytes($0, domain) }
     }
 }

@@ -67,22 +67,22 @@ package struct CORSDecision: Sendable, Equatable {
 package struct CORSRequest: Sendable {
     /// The value of each `Origin` field, without surrounding white space.
     package var origins: [[UInt8]]
-    package var method: String
+    var method: String
     /// The value of `Access-Control-Request-Method`. If it is set, an OPTIONS request is a
     /// preflight.
-    package var requestMethod: String?
+    var requestMethod: String?
     /// The value of `Access-Control-Request-Headers`; several such fields are joined with commas.
-    package var requestHeaders: String?
+    var requestHeaders: String?
     /// Whether `Access-Control-Request-Private-Network: true` was sent.
-    package var asksPrivateNetwork: Bool
-    package var routeMethods: [String]?
+    var asksPrivateNetwork: Bool
+    var routeMethods: [String]?
     /// Whether the request has the console's session cookie.
-    package var hasConsoleCookie: Bool
+    var hasConsoleCookie: Bool
     /// Whether the request has a cookie of the client at this path, and no credential in a header
     /// field. Such a request counts as a request with credentials, even if the page did not ask for
     /// credentials.
-    package var carriesCookie: Bool
-    package var profile: CORSProfile
+    var carriesCookie: Bool
+    var profile: CORSProfile
 
     package init(
         origins: [[UInt8]], method: String, requestMethod: String? = nil,

@@ -177,7 +177,7 @@ package struct CORSProfile: Sendable, Equatable {
         "x-api-key", "x-immich-user-token", "x-immich-session-token",
     ]
 
-    package static let exposedHeaders =
+    static let exposedHeaders =
         "x-request-id, x-immich-cid, retry-after, etag, location, link, www-authenticate, "
         + "ratelimit-limit, ratelimit-remaining, ratelimit-reset, x-gatehouse-position"
 
@@ -191,7 +191,7 @@ package struct CORSProfile: Sendable, Equatable {
 
     /// The names, in lower case, of all allowed request fields. Each is listed, because `*` does
     /// not include `Authorization`.
-    package var allowedHeaders: [String] { Self.base + additions }
+    var allowedHeaders: [String] { Self.base + additions }
 
     private static let base = [
         "authorization", "content-type", "accept", "x-requested-with", "idempotency-key",
@@ -202,14 +202,14 @@ package struct CORSProfile: Sendable, Equatable {
 
 /// An allowed origin of a tenant or of the platform.
 package struct CORSRow: Sendable, Equatable {
-    package var origin: Origin
+    var origin: Origin
     /// Whether the entry permits cookies. A cookie is allowed only if the entry, the origin and the
     /// profile of the path all permit it.
-    package var credentials: Bool
+    var credentials: Bool
     /// The expiry, exclusive; `nil` if the entry stays until it is removed.
     package var expiresAt: Timestamp?
     /// Whether the entry counts. A wildcard counts only while the tenant's domain is verified.
-    package var isEnabled: Bool
+    var isEnabled: Bool
 
     package init(
         _ origin: Origin, credentials: Bool = false, expiresAt: Timestamp? = nil,

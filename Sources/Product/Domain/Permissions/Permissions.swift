@@ -13,8 +13,8 @@ package struct PermissionTarget: Sendable, Equatable {
     /// The owner of the object. For an audit event this is the actor.
     package var ownerID: UUID?
     /// The role to give, or the role of the affected person.
-    package var role: UserRole?
-    package var isLastIdentity: Bool
+    var role: UserRole?
+    var isLastIdentity: Bool
 
     package init(ownerID: UUID? = nil, role: UserRole? = nil, isLastIdentity: Bool = false) {
         self.ownerID = ownerID
@@ -231,7 +231,7 @@ package enum Permissions {
 }
 
 /// How far a right reaches for one role.
-package enum Reach: Sendable, Equatable {
+enum Reach: Sendable, Equatable {
     case none, own, all
     /// The right applies only if the role to give, or the role of the affected person, is at most
     /// the associated role.
@@ -239,7 +239,7 @@ package enum Reach: Sendable, Equatable {
 }
 
 /// A column of the table of permissions: an operator's or a user's role.
-package enum Column: Sendable, Hashable {
+enum Column: Sendable, Hashable {
     case `operator`(Operator.Role)
     case user(UserRole)
 
@@ -251,8 +251,8 @@ package enum Column: Sendable, Hashable {
 }
 
 /// The table of permissions: how far each right reaches for each role.
-package enum PermissionTable {
-    package static func reach(_ column: Column, _ right: Right) -> Reach {
+enum PermissionTable {
+    static func reach(_ column: Column, _ right: Right) -> Reach {
         guard let at = Column.order.firstIndex(of: column) else { return .none }
         return row(right)[at]
     }

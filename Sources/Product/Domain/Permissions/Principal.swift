@@ -23,7 +23,7 @@ package enum Principal: Sendable, Equatable {
         package var isBound: Bool
         /// The key's expiry, exclusive; `nil` if it never expires. Whatever the key creates expires
         /// no later.
-        package var expiresAt: Timestamp?
+        var expiresAt: Timestamp?
 
         /// Creates the value; the defaults describe a key without bounds.
         package init(isBound: Bool = false, expiresAt: Timestamp? = nil) {

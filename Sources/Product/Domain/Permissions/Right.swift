@@ -20,7 +20,7 @@ package enum Right: String, Sendable, CaseIterable {
     /// Whether the right permits a change. When a key is compared with a role, only such rights
     /// count. If rights to read counted too, each new right to read would keep existing keys from
     /// giving roles that they can give now.
-    package var writes: Bool {
+    var writes: Bool {
         switch self {
         case .readTenant, .readUsers, .readInvites, .readDecisions, .listKeys, .verifyKeys,
             .readOrigins, .readClients, .evaluate, .evaluateOrigins, .readPolicy, .readProviders,
@@ -42,7 +42,7 @@ package enum Right: String, Sendable, CaseIterable {
 
     /// Whether a key that belongs to a tenant may have the right. Rights that only owners have are
     /// reserved for people, so that an admin can give a scope without exceeding their own rights.
-    package var isForTenantKeys: Bool {
+    var isForTenantKeys: Bool {
         switch self {
         case .purgeUsers, .suspendTenant, .deleteTenant: false
         default: !isPlatformOnly

@@ -25,7 +25,7 @@ package enum CognitoMapping {
         package var upstream: String?
 
         /// Creates the person; `upstream` is nil for a native user.
-        package init(identity: IdentityKey, upstream: String? = nil) {
+        init(identity: IdentityKey, upstream: String? = nil) {
             self.identity = identity
             self.upstream = upstream
         }

@@ -43,15 +43,15 @@ package struct UserFacts: Sendable, Equatable {
     package var id: UUID
     /// The user's status. A deleted user blocks the address for `Provisioning.deletedFor` seconds.
     package var status: User.Status
-    package var role: UserRole
+    var role: UserRole
     /// What created the user. A pending user whose source is `.approval` waits until an operator
     /// approves them.
-    package var source: User.Source
+    var source: User.Source
     /// Whether the user has an identity that was proved, or a password that was set after the
     /// address was proved.
-    package var hasProvedCredential: Bool
+    var hasProvedCredential: Bool
     /// Whether the user has a password, identity or session without a proof of the address.
-    package var hasUnprovedCredential: Bool
+    var hasUnprovedCredential: Bool
     /// Whether the user's address is proved. A sign-in that an operator linked by hand does not
     /// prove it. Nor does an invite whose link was shown instead of mailed.
     package var isAddressProved: Bool
@@ -81,7 +81,7 @@ package struct UserFacts: Sendable, Equatable {
     }
 
     /// Whether this is a pending user who waits for an operator's approval.
-    package var awaitsApproval: Bool { status == .pending && source == .approval }
+    var awaitsApproval: Bool { status == .pending && source == .approval }
 }
 
 /// A user who already has the attempt's identity, with the stored identity.
@@ -93,11 +93,11 @@ package struct KnownIdentity: Sendable {
     package var user: UserFacts
     /// Whether only the tenant asserts that the identity belongs to the user. Such an identity
     /// counts only in that tenant.
-    package var isAssertedByTenant: Bool
+    var isAssertedByTenant: Bool
     /// Whether the attempt's `sub` is already bound to the identity.
     package var hasThisSub: Bool
     /// Whether an operator linked the identity by hand; otherwise a rule did.
-    package var isLinkedManually: Bool
+    var isLinkedManually: Bool
     /// A valid invite to the known user's own address; `nil` if there is none. The attempt's
     /// address may be a different one.
     package var invite: InviteFacts?
@@ -178,7 +178,7 @@ package struct LinkGrant: Sendable, Equatable {
 
     /// Whether this user can use the grant now: it belongs to the user, and is neither expired nor
     /// used.
-    package func opens(_ user: UUID, at now: Timestamp) -> Bool {
+    func opens(_ user: UUID, at now: Timestamp) -> Bool {
         userID == user && usedAt == nil && now < expiresAt
     }
 }
@@ -199,7 +199,7 @@ package struct Reservation: Sendable, Equatable {
     /// The join link whose token was sent; `nil` if none was.
     package var joinLinkID: UUID?
     /// The pool's `sub` of the user who signed up; `nil` until an event names it.
-    package var sub: String?
+    var sub: String?
 
     /// Creates the reservation; `caller` is the nil UUID for the platform.
     package init(

@@ -27,7 +27,7 @@ package struct NearestYes: Sendable, Equatable {
 
 extension Provisioning {
     /// The maximum number of times that the rules run to find changes for one attempt.
-    package static let nearestYesRuns = 12
+    static let nearestYesRuns = 12
 
     /// Returns changes that would admit the attempt, the smallest first. Each change is enough by
     /// itself. `facts` are limited to what the reader of the answer may know.

@@ -19,14 +19,14 @@ package struct Provider: Sendable, Equatable {
         package var name: String
         /// The kind of provider that the upstream is. If nil, the upstream is not mapped: its
         /// identities belong to the pool.
-        package var kind: ProviderKind?
+        var kind: ProviderKind?
         /// The issuer of the upstream's identities, used instead of the pool's. It is set if `kind`
         /// is set.
-        package var issuer: String?
+        var issuer: String?
         /// The trust in the upstream's addresses; `nil` to use the pool's trust.
-        package var emailTrust: EmailTrust?
+        var emailTrust: EmailTrust?
         /// The domains (A-labels) for which the trust `authoritative` of the upstream counts.
-        package var domains: [String]
+        var domains: [String]
 
         /// The defaults describe an upstream that is not mapped.
         package init(
@@ -52,12 +52,12 @@ package struct Provider: Sendable, Equatable {
     /// The trust in the provider's addresses; `nil` for the default of the kind.
     package var emailTrust: EmailTrust?
     /// The domains (A-labels) for which the trust `authoritative` counts.
-    package var domains: [String]
+    var domains: [String]
     /// The configured upstreams of a Cognito pool; other upstreams may still occur in events.
     package var upstreams: [Upstream]
     /// Whether a sign-in from an upstream of the pool is refused with `provider_unknown` if the
     /// upstream is not configured.
-    package var strictUpstreams: Bool
+    var strictUpstreams: Bool
     /// The tenant for each OAuth client id of the provider.
     package var clientTenants: [String: UUID]
     /// Whether users whom an administrator creates in the pool's console are admitted

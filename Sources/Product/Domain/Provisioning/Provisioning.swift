@@ -178,7 +178,7 @@ package enum Rule: String, Sendable, CaseIterable {
     /// The pool confirmed a sign-up that was decided earlier.
     case confirmation
 
-    package var number: Int? { Int(rawValue) }
+    var number: Int? { Int(rawValue) }
 }
 
 extension Provisioning {

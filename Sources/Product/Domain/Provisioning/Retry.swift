@@ -12,14 +12,14 @@ package enum Retry {
         package var outcome: Outcome
         package var reason: Reason?
         /// The tenant; `nil` if none was found, or if the person still has to choose.
-        package var tenantID: UUID?
+        var tenantID: UUID?
         /// The user whom the decision found or created; `nil` if there is none.
-        package var userID: UUID?
+        var userID: UUID?
         /// The invite that was used or refused; `nil` if there is none.
         package var inviteID: UUID?
         /// The ids of the tenants to choose from, sorted; empty unless the person still has to
         /// choose.
-        package var choices: [UUID]
+        var choices: [UUID]
 
         /// The defaults describe a decision without tenant and user.
         package init(

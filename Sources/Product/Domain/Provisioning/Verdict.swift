@@ -167,19 +167,19 @@ package struct TraceReference: Sendable, Hashable {
     package var tenantID: UUID?
 
     /// Creates the reference; `tenant` is nil if the platform owns the row.
-    package init(_ kind: Kind, _ id: UUID, of tenant: UUID?) {
+    init(_ kind: Kind, _ id: UUID, of tenant: UUID?) {
         self.kind = kind
         self.id = id
         tenantID = tenant
     }
 
-    package static func tenant(_ id: UUID) -> TraceReference { .init(.tenant, id, of: id) }
+    static func tenant(_ id: UUID) -> TraceReference { .init(.tenant, id, of: id) }
 
-    package static func user(_ id: UUID, of tenant: UUID) -> TraceReference {
+    static func user(_ id: UUID, of tenant: UUID) -> TraceReference {
         .init(.user, id, of: tenant)
     }
 
-    package static func invite(_ invite: Invite) -> TraceReference {
+    static func invite(_ invite: Invite) -> TraceReference {
         .init(.invite, invite.id, of: invite.tenantID)
     }
 

@@ -4,7 +4,7 @@ import Text
 /// adds others to its own `blocked_domains`.
 package enum DisposableDomains {
     /// Whether this domain (an A-label), or a domain of which it is a subdomain, is listed.
-    package static func contain(_ domain: String) -> Bool {
+    static func contain(_ domain: String) -> Bool {
         suffixes(of: domain).contains { all.contains($0) }
     }
 

@@ -9,9 +9,9 @@ package struct InactivityRule: Sendable, Equatable {
     /// The allowed number of days for each step.
     package static let days = 30...3650
 
-    package var warnDays: Int?
-    package var suspendDays: Int?
-    package var deleteDays: Int?
+    var warnDays: Int?
+    var suspendDays: Int?
+    var deleteDays: Int?
 
     package init(warnDays: Int? = nil, suspendDays: Int? = nil, deleteDays: Int? = nil) {
         self.warnDays = warnDays
@@ -110,9 +110,9 @@ package struct InactivityFacts: Sendable, Equatable {
     /// a session or of a key that the user owns, and the end of the last suspension.
     package var activeAt: Timestamp
     /// When the user was last warned; `nil` if never.
-    package var warnedAt: Timestamp?
+    var warnedAt: Timestamp?
     /// Whether the last warning could be mailed.
-    package var wasMailed = false
+    var wasMailed = false
     /// When the inactivity rule suspended the user; `nil` if the user is active.
     package var suspendedAt: Timestamp?
 

@@ -19,22 +19,22 @@ package struct TenantDomain: Sendable, Equatable {
 
     /// The id of the claim, not of the domain: several tenants may claim one domain.
     package var id: UUID
-    package var tenantID: UUID
+    var tenantID: UUID
     /// The domain as an A-label in lower case.
-    package var domain: String
-    package var display: String
+    var domain: String
+    var display: String
     /// Whether the claim is proved; only a verified domain covers addresses.
     package var status: Status
     /// The method of the proof; `dns` while the claim is not proved.
-    package var method: Method
+    var method: Method
     /// Whether addresses at subdomains are covered too.
-    package var includeSubdomains: Bool
+    var includeSubdomains: Bool
     /// How people of the domain are admitted; `nil` if the policy's `sign_up` decides.
     package var mode: Mode?
     /// The role of people who are admitted by the domain; `nil` for the policy's default.
     package var role: UserRole?
     package var createdAt: Timestamp
-    package var verifiedAt: Timestamp?
+    var verifiedAt: Timestamp?
 
     /// Creates the claim; the defaults describe a claim that is to be proved by DNS.
     package init(

@@ -66,13 +66,13 @@ package struct TenantPolicy: Sendable, Equatable {
     package var givenRole: UserRole { min(defaultRole, .manager) }
 
     /// Returns the role of a user who is admitted by this domain; never admin.
-    package func givenRole(by domain: TenantDomain) -> UserRole {
+    func givenRole(by domain: TenantDomain) -> UserRole {
         min(domain.role ?? defaultRole, .manager)
     }
 
     /// Returns how people of this domain are admitted: by the domain's mode, or else by the
     /// policy's `sign_up`. If the policy is `closed`, no mode counts.
-    package func signUp(by domain: TenantDomain) -> SignUp {
+    func signUp(by domain: TenantDomain) -> SignUp {
         guard signUp != .closed else { return .closed }
         return switch domain.mode {
         case nil: signUp

@@ -177,9 +177,9 @@ extension APIKeySecret {
 
 /// The filters of a list of keys.
 package struct APIKeyFilter: Sendable {
-    package var status: APIKey.Status?
+    var status: APIKey.Status?
     package var owner: UUID?
-    package var environment: String?
+    var environment: String?
     /// If set, the list contains only active keys that expire within this number of days.
     package var endsWithin: Int?
     /// If set, the list contains only active keys that break the rule for admin-equivalent scopes
@@ -188,7 +188,7 @@ package struct APIKeyFilter: Sendable {
     package var givenBeforeBut: [String]?
     /// A part of the name. A text of fewer than three characters must be the beginning of a word of
     /// the name. The text is looked up before the other filters apply.
-    package var text: String?
+    var text: String?
 
     package init(
         status: APIKey.Status? = nil, owner: UUID? = nil, environment: String? = nil,

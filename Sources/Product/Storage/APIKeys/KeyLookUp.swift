@@ -215,7 +215,7 @@ package final class PresentedKey: Sendable {
     /// Whether the request presented the secret from before the last rotation.
     package let isPrevious: Bool
     /// The end of the previous secret's grace period, exclusive; `nil` if there is none.
-    package let previousUntil: Timestamp?
+    let previousUntil: Timestamp?
     /// Management scopes, and scopes that the tenant's own product defines.
     package let scopes: [String]
     package let ownerType: String
@@ -225,16 +225,16 @@ package final class PresentedKey: Sendable {
     /// whose limit it shares.
     package let limitKey: UUID
     /// Addresses and CIDR blocks; if empty, any address may use the key.
-    package let allowedIPs: [String]
+    let allowedIPs: [String]
     /// Origin patterns; if empty, any page may use the key.
-    package let allowedOrigins: [String]
+    let allowedOrigins: [String]
     package let expiresAt: Timestamp?
     package let revokedAt: Timestamp?
     /// The tenant's status; `nil` for a key of the platform.
-    package let tenantStatus: Tenant.Status?
+    let tenantStatus: Tenant.Status?
     /// The owning user's status; `nil` if no user owns the key, or if the user does not exist.
-    package let userStatus: User.Status?
-    package let userRole: UserRole?
+    let userStatus: User.Status?
+    let userRole: UserRole?
     /// The owning user's attributes; `nil` if no user owns the key.
     package let attributes: Attributes?
     /// The external id of the owning user, from the tenant's own system; `nil` if there is none.
@@ -294,10 +294,10 @@ extension PresentedKey {
     }
 
     /// Whether the address is in one of the key's ranges; true if the key has none.
-    package func allows(ip text: String) -> Bool { bounds.allows(ip: text) }
+    func allows(ip text: String) -> Bool { bounds.allows(ip: text) }
 
     /// Whether the origin matches one of the key's patterns; true if the key has none.
-    package func allows(origin text: String) -> Bool { bounds.allows(origin: text) }
+    func allows(origin text: String) -> Bool { bounds.allows(origin: text) }
 
     /// The bounds that limit which keys this key may create.
     package var limits: Principal.KeyLimits {

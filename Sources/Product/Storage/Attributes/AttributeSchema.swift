@@ -8,7 +8,7 @@ import Text
 package struct AttributeSchema: Sendable, Equatable {
     package struct Entry: Sendable, Equatable {
         package var name: String
-        package var rule: AttributeRule
+        var rule: AttributeRule
 
         package init(_ name: String, _ rule: AttributeRule) {
             self.name = name
@@ -17,16 +17,16 @@ package struct AttributeSchema: Sendable, Equatable {
     }
 
     /// The rules, in the order in which the tenant sent them.
-    package var entries: [Entry] = []
+    var entries: [Entry] = []
 
     package init(_ entries: [Entry] = []) { self.entries = entries }
 
     /// The maximum number of rules in a schema.
-    package static let countLimit = 64
+    static let countLimit = 64
     /// The maximum number of attributes that are indexed.
-    package static let indexedLimit = 5
+    static let indexedLimit = 5
     /// The maximum size of the attributes in a token, in bytes of one JSON object.
-    package static let tokenLimit = 1024
+    static let tokenLimit = 1024
 
     package subscript(name: String) -> AttributeRule? {
         entries.first { sameBytes($0.name, name) }?.rule
@@ -132,24 +132,24 @@ package struct AttributeRule: Sendable, Equatable {
         var object: String { rawValue + "_attributes" }
     }
 
-    package var type: Kind?
+    var type: Kind?
     /// The allowed values; `nil` if any value is allowed.
-    package var values: [JSONValue]?
-    package var isRequired = false
+    var values: [JSONValue]?
+    var isRequired = false
     /// The maximum number of Unicode scalars in a string; `nil` for no limit.
-    package var maxLength: Int?
+    var maxLength: Int?
     /// The pattern that a string must match, in the syntax of `LinearPattern`; `nil` for none.
-    package var pattern: String?
+    var pattern: String?
     /// Whether lists of users can be filtered by the attribute.
-    package var isIndexed = false
+    var isIndexed = false
     /// Whether access tokens contain the attribute.
-    package var isInToken = false
-    package var audience = Audience.public
+    var isInToken = false
+    var audience = Audience.public
 
-    package init() {}
+    init() {}
 
     /// The maximum size of an indexed value's text, in bytes.
-    package static let indexedLimit = 255
+    static let indexedLimit = 255
 
     /// Returns what is wrong with a value; `nil` if it is valid.
     func fault(_ name: String, _ value: JSONValue) -> AttributeFault? {
@@ -251,7 +251,7 @@ package struct AttributeSchemaRow: Sendable {
     /// The version; 0 if no schema was ever stored.
     package var version: Int
     /// The indexed attributes by which lists can be filtered now.
-    package var ready: [String]
+    var ready: [String]
     /// The id of the last user that the indexing has read; `nil` after it has read all users.
     var indexedTo: UUID?
 

@@ -8,7 +8,7 @@ package struct Attributes: Sendable, Equatable {
     /// One JSON object without white space, in UTF-8.
     package let text: String
 
-    package static let none = Attributes(stored: "{}")
+    static let none = Attributes(stored: "{}")
 
     /// Creates attributes from a stored text: one JSON object without white space. The form of the
     /// text is not checked.
@@ -35,7 +35,7 @@ package struct Attributes: Sendable, Equatable {
     }
 
     /// Returns the names of the members that differ, in byte order.
-    package func changedNames(to other: Attributes) -> [String] {
+    func changedNames(to other: Attributes) -> [String] {
         let (before, after) = (members, other.members)
         let changed = before.filter { !after.contains($0) } + after.filter { !before.contains($0) }
         return Set(changed.map { Array($0.name.utf8) })
@@ -78,7 +78,7 @@ package struct AttributePair: Sendable, Equatable {
         `private` = Attributes(stored: other)
     }
 
-    package var isEmpty: Bool { `public`.isEmpty && `private`.isEmpty }
+    var isEmpty: Bool { `public`.isEmpty && `private`.isEmpty }
 }
 
 extension AuditChanges {
@@ -104,7 +104,7 @@ package struct AttributeFault: Sendable, Equatable {
     }
 
     /// `public_attributes` or `private_attributes`; empty if it is clear from the call.
-    package var object = ""
+    var object = ""
     /// The attribute's name; `nil` if the fault concerns all attributes together.
     package var name: String?
     package var kind: Kind
@@ -126,8 +126,8 @@ package struct AttributeFault: Sendable, Equatable {
 
 /// The error of a write whose attributes would exceed a limit or break the tenant's schema. Nothing
 /// is written.
-package struct AttributeFaults: Error, Sendable {
-    package let faults: [AttributeFault]
+struct AttributeFaults: Error, Sendable {
+    let faults: [AttributeFault]
 
     init(_ faults: [AttributeFault]) { self.faults = faults }
 }
@@ -138,11 +138,11 @@ extension Attributes {
     /// size.
     package static let byteLimit = 16_384
     /// The maximum number of members of the object.
-    package static let countLimit = 64
+    static let countLimit = 64
     /// The maximum length of a member's name, in bytes.
-    package static let nameLimit = 64
+    static let nameLimit = 64
     /// The maximum number of levels of nested objects and arrays, including the outermost object.
-    package static let depthLimit = 5
+    static let depthLimit = 5
 
     /// The pattern of a valid name, as a regular expression of ECMA-262.
     package static let namePattern = "^[A-Za-z0-9_.-]{1,64}$"

@@ -6,7 +6,7 @@ import Text
 /// The object of a change: its type, id and name.
 package struct AuditTarget: Sendable {
     /// The kind of object, such as `user` or `api_key`.
-    package var type: String
+    var type: String
     package var id: String
     /// The object's name at the time of the change; later renames do not change this value.
     package var name: String
@@ -23,31 +23,31 @@ package struct AuditTarget: Sendable {
 package struct AuditChanges: Sendable {
     private var members: [JSONValue.Member] = []
 
-    package init() {}
+    init() {}
 
     /// Adds a field's values before and after the change; does nothing if the two are equal.
-    package mutating func add(_ field: String, _ before: JSONValue, _ after: JSONValue) {
+    mutating func add(_ field: String, _ before: JSONValue, _ after: JSONValue) {
         guard before != after else { return }
         members.append(JSONValue.Member(field, .array([before, after])))
     }
 
     /// Adds a field's values before and after the change, with `null` for nil. Does nothing if the
     /// two values have the same bytes.
-    package mutating func add(_ field: String, _ before: String?, _ after: String?) {
+    mutating func add(_ field: String, _ before: String?, _ after: String?) {
         if let before, let after, sameBytes(before, after) { return }
         guard before != nil || after != nil else { return }
         let values = [before, after].map { $0.map(JSONValue.string) ?? .null }
         members.append(JSONValue.Member(field, .array(values)))
     }
 
-    package mutating func add<Word: RawRepresentable<String>>(
+    mutating func add<Word: RawRepresentable<String>>(
         _ field: String, _ before: Word?, _ after: Word?
     ) {
         add(field, before?.rawValue, after?.rawValue)
     }
 
     /// Whether no field has changed.
-    package var isEmpty: Bool { members.isEmpty }
+    var isEmpty: Bool { members.isEmpty }
 
     var document: JSONB {
         JSONB(String(decoding: JSONValue.object(members).encoded(), as: UTF8.self))
@@ -80,7 +80,7 @@ extension Change {
 
     /// Writes one row for each of many targets of the same action and with the same changes, in one
     /// statement.
-    package func audit(
+    func audit(
         _ action: AuditAction, ofEach targets: [AuditTarget],
         _ changes: AuditChanges = AuditChanges()
     ) async throws {

@@ -6,7 +6,7 @@ import Text
 /// Collects the tags of the cached answers that one transaction may make stale, while the
 /// transaction writes its audit rows. At the end of the transaction all these tags are published in
 /// one invalidation.
-package final class InvalidationPublisher: Sendable {
+final class InvalidationPublisher: Sendable {
     private struct State {
         var tags: Set<CacheTag> = []
         var tenants: Set<CacheTag> = []
@@ -74,7 +74,7 @@ package final class InvalidationPublisher: Sendable {
 extension Change {
     /// Invalidates cached answers that depend on this object (a session, a key or a user), without
     /// an audit row.
-    package func invalidate(_ id: UUID) { invalidations.add(CacheTag(id), of: tenant) }
+    func invalidate(_ id: UUID) { invalidations.add(CacheTag(id), of: tenant) }
 }
 
 extension Change {

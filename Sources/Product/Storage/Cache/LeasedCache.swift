@@ -35,7 +35,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
     }
 
     /// Returns the entry if it is fresh; otherwise nil.
-    package func fresh(_ key: Key) -> Entry? {
+    func fresh(_ key: Key) -> Entry? {
         guard let entry = found(key), replica.isFresh(entry.token, entry.tags) else { return nil }
         return entry
     }

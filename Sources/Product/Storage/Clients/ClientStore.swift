@@ -45,7 +45,7 @@ package struct ClientRow: Sendable {
         version = 0
     }
 
-    package var target: AuditTarget { AuditTarget("client", UUID.platform, name) }
+    var target: AuditTarget { AuditTarget("client", UUID.platform, name) }
 }
 
 extension TenantScope {

@@ -120,9 +120,9 @@ extension TenantScope {
 
 /// The filters of a list of failed sign-ins; a nil filter passes every row.
 package struct FailedSignInFilter: Sendable {
-    package var client: String?
-    package var requestID: String?
-    package var reference: String?
+    var client: String?
+    var requestID: String?
+    var reference: String?
 
     package init(client: String? = nil, requestID: String? = nil, reference: String? = nil) {
         self.client = client
@@ -167,14 +167,14 @@ package final class WrongPasswords: Sendable {
     /// A wrong password or PIN, and where it was tried. A row with several attempts stores the last
     /// one.
     package struct Attempt: Sendable {
-        package var client: String
+        var client: String
         /// The route below the client's base path.
-        package var operation: String
+        var operation: String
         /// `wrong_password` or `wrong_pin`.
-        package var reason: String
-        package var requestID: String
-        package var ip: String?
-        package var userAgent: String?
+        var reason: String
+        var requestID: String
+        var ip: String?
+        var userAgent: String?
 
         package init(
             client: String, operation: String, reason: String, requestID: String, ip: String?,
@@ -213,7 +213,7 @@ package final class WrongPasswords: Sendable {
     /// tenant, `most` for the rows of the whole process. Beyond these limits an attempt is counted
     /// for an unknown account, so that guessing at many names cannot fill the memory.
     package static let accountsOfTenant = 200
-    package static let most = 20_000
+    static let most = 20_000
 
     private struct State {
         var batches: [UUID: Batch] = [:]
@@ -223,7 +223,7 @@ package final class WrongPasswords: Sendable {
     private let state = Mutex(State())
     let writing = CountWriting()
 
-    package init() {}
+    init() {}
 
     /// Counts one wrong password or PIN. `tenant` is `.platform` for operators at the console.
     package func note(_ account: Account, of tenant: UUID, _ last: Attempt, at now: Timestamp) {
@@ -285,7 +285,7 @@ extension Database {
     /// seconds, before they are shown, and when the service stops. If it fails, the counts are kept
     /// for the next call. Returns the first error that is not an outage.
     @discardableResult
-    package func writeWrongPasswords(of tenant: UUID? = nil) async -> (any Error)? {
+    func writeWrongPasswords(of tenant: UUID? = nil) async -> (any Error)? {
         await wrongPasswords.writing.write(
             of: tenant, among: wrongPasswords.tenants, taking: wrongPasswords.take,
             restoring: { wrongPasswords.restore($0, of: $1) }, { try await write($0, of: $1) })

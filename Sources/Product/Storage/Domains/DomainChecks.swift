@@ -28,8 +28,8 @@ package enum DomainCheck: String, Sendable {
 /// After a week without the record the domain admits no new user, and another tenant may prove it;
 /// existing users keep their accounts.
 extension Database {
-    package static let domainCheckSeconds: Int64 = 7 * 86_400
-    package static let domainGraceSeconds: Int64 = 7 * 86_400
+    static let domainCheckSeconds: Int64 = 7 * 86_400
+    static let domainGraceSeconds: Int64 = 7 * 86_400
     static let lostDomainCheckSeconds: Int64 = 86_400
     static let silentNameServerSeconds: Int64 = 3600
     static let domainCheckBatch = 1000

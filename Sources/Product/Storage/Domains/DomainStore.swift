@@ -20,7 +20,7 @@ package struct DomainRow: ListedRow {
     /// How the domain was proved; `nil` while the claim is pending.
     package var method: String?
     /// The secret part of the TXT record: 32 hexadecimal digits.
-    package var token: String
+    var token: String
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
     /// The time since which the DNS record is missing; `nil` while it is present.

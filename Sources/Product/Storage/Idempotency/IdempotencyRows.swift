@@ -6,11 +6,11 @@ import Text
 package struct IdempotencyRow: Sendable {
     /// The tenant in the request's path; the nil UUID if the path has none.
     package var tenant: UUID
-    package var principal: String
-    package var method: String
-    package var path: String
-    package var keyHash: [UInt8]
-    package var bodyHash: [UInt8]
+    var principal: String
+    var method: String
+    var path: String
+    var keyHash: [UInt8]
+    var bodyHash: [UInt8]
     /// The id of this request's claim on the key. If another request has taken over the key, this
     /// request stores no response.
     package var claim: UUID
@@ -49,7 +49,7 @@ package struct IdempotencyRow: Sendable {
 extension Database {
     /// Seconds after which another request may take over a claim without a response. Every request
     /// is answered within half of that time, so by then the server with the claim has failed.
-    package static let claimHolds: Int64 = 10
+    static let claimHolds: Int64 = 10
 
     /// Claims the key for this request, or returns the state of an earlier request with the same
     /// key.
@@ -154,7 +154,7 @@ package final class IdempotencyQuota: Sendable {
 
     private let kept = Mutex<[String: Kept]>([:])
 
-    package init() {}
+    init() {}
 
     /// Adds one response of `count` bytes that was just stored.
     package func add(_ count: Int, of principal: String, at now: Timestamp) {

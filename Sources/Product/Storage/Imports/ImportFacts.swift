@@ -55,10 +55,10 @@ package struct ImportRules: Sendable {
     package var conflict: Conflict
     /// The roles that the import's creator may give. The creator may change only users with one of
     /// these roles.
-    package var roles: [UserRole]
+    var roles: [UserRole]
     /// Whether the creator acts for this tenant alone. Then the imported sign-ins are valid only in
     /// this tenant.
-    package var isAssertedByTenant: Bool
+    var isAssertedByTenant: Bool
 
     /// Whether new users may get the ids from the file. Only the platform may decide this.
     var keepsFileIDs: Bool { !isAssertedByTenant }

@@ -8,9 +8,9 @@ package struct InviteChange: Sendable {
     /// The role. The caller must have checked that the actor may give it.
     package var role: UserRole
     /// The end of the invite, exclusive.
-    package var expiresAt: Timestamp
-    package var message: String?
-    package var attributes: AttributePair
+    var expiresAt: Timestamp
+    var message: String?
+    var attributes: AttributePair
 
     /// All parameters are the values after the change.
     package init(

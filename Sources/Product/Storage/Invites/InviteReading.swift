@@ -90,13 +90,14 @@ package struct InviteRow: ListedRow {
 /// The filters of a list of invites.
 package struct InviteFilter: Sendable {
     /// The status now; whether an invite has expired follows from the time.
-    package var status: Invite.Status?
+    var status: Invite.Status?
     /// A part of the address. A text of fewer than 3 characters must be the beginning of the
     /// address. The text is looked up before the other filters apply.
-    package var text: String?
+    var text: String?
     /// The email key of the whole address.
     package var emailKey: String?
-    /// The delivery statuses of the last mail that pass the filter; `nil` if every status passes.
+    /// Selects the invites whose last mail has one of these delivery statuses; `nil` selects all
+    /// invites.
     package var deliveries: [Invite.DeliveryStatus]?
     /// The external id for the user who accepts the invite.
     package var externalID: String?

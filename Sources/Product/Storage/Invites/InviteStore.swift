@@ -7,21 +7,21 @@ import Text
 package struct InviteRequest: Sendable {
     /// The address to invite. Two addresses with the same key are the same.
     package var email: EmailAddress
-    /// The role; with nil a new invite gets `defaultRole`, and a pending invite keeps its role.
-    package var role: UserRole?
+    /// The role. If it is nil, a new invite gets `defaultRole`, and a pending invite keeps its role.
+    var role: UserRole?
     /// The role of a new invite if `role` is nil; `nil` for the policy's default.
     package var defaultRole: UserRole?
     /// The end of the invite, exclusive; `nil` for `Invite.defaultLifetime` from now.
-    package var expiresAt: Timestamp?
-    /// The inviter's text for the mail; `nil` for none. With nil an invite that is sent again keeps
-    /// its text.
-    package var message: String?
+    var expiresAt: Timestamp?
+    /// The inviter's text for the mail. If it is nil, a new invite has no text, and an invite that
+    /// is sent again keeps its text.
+    var message: String?
     /// How the token is delivered. For `mail` the mail limits are checked before anything is
     /// written.
     package var delivery: Invite.Delivery
     /// Whether a pending invite is sent again with a new token. If false, the pending invite is
     /// returned unchanged.
-    package var resend: Bool
+    var resend: Bool
     /// Whether a pending invite gets `role` instead of its own role. It then keeps its token.
     package var rolePrevails = false
     /// The external id for the user who accepts the invite; `nil` for none.
@@ -33,7 +33,7 @@ package struct InviteRequest: Sendable {
     /// invite that is sent again keeps its address.
     package var returnTo: String?
     /// The widest role that the inviter may give; `nil` if the inviter may give none.
-    package var widest: UserRole?
+    var widest: UserRole?
     /// The rights that the inviter lacks for giving the role of an admin; they are named in a
     /// refusal.
     package var lacks: [String] = []

@@ -217,13 +217,13 @@ package struct JobWork: Sendable {
 
 /// The outcome of one batch of a job.
 package struct JobStep: Sendable {
-    package var results: [JobResult]
+    var results: [JobResult]
     /// The new progress of the job's kind; `nil` leaves it unchanged.
-    package var state: JSONValue?
+    var state: JSONValue?
     /// The new total number of rows; `nil` leaves it unchanged.
-    package var total: Int?
+    var total: Int?
     /// Whether no rows are left after this batch.
-    package var isLast: Bool
+    var isLast: Bool
 
     package init(
         _ results: [JobResult], state: JSONValue? = nil, total: Int? = nil, isLast: Bool
@@ -323,7 +323,7 @@ package struct WaitingRow: Sendable {
 extension Change {
     /// Runs a part of the transaction, such as one row of many. If `body` throws, only its writes
     /// are rolled back, and the transaction can go on.
-    package func savepoint<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func savepoint<Result>(_ body: () async throws -> Result) async throws -> Result {
         queryLater("SAVEPOINT row")
         do {
             let result = try await body()

@@ -5,7 +5,7 @@ import Text
 
 /// The error that is thrown if the job's state does not permit the requested action.
 package struct WrongJobState: Error, Sendable {
-    package var detail: String
+    var detail: String
 }
 
 /// What a caller can do to a job. The job's row must be locked.
@@ -125,7 +125,7 @@ extension Change {
 }
 
 /// Why a job is paused.
-package enum JobPause: String, Sendable {
+enum JobPause: String, Sendable {
     /// A caller paused the job.
     case requested
     /// The tenant is suspended. The job is resumed automatically when the tenant is active again.

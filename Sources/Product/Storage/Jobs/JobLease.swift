@@ -4,7 +4,7 @@ import Text
 
 /// A job that is due to run.
 package struct DueJob: Sendable {
-    package var tenant: UUID
+    var tenant: UUID
     package var id: UUID
     var isTenantActive: Bool
 }

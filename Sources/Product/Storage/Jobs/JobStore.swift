@@ -39,7 +39,7 @@ package struct JobRow: ListedRow {
     package var createdByName: String
     /// The credential in whose name the job acts. Its rights are checked at each batch.
     package var maker: JobMaker
-    package var fence: Int
+    var fence: Int
     /// The microseconds that runners have spent on the job.
     package var worked: Int
     package var version: Int
@@ -84,13 +84,13 @@ package struct JobRow: ListedRow {
     }
 
     /// The job as the target of audit events.
-    package var target: AuditTarget { AuditTarget("job", id, kind) }
+    var target: AuditTarget { AuditTarget("job", id, kind) }
 }
 
 /// The filters of a list of jobs.
 package struct JobFilter: Sendable {
-    package var status: JobRow.Status?
-    package var kind: String?
+    var status: JobRow.Status?
+    var kind: String?
 
     package init(status: JobRow.Status? = nil, kind: String? = nil) {
         self.status = status
@@ -276,7 +276,7 @@ package struct JobMaker: Sendable, Equatable {
     package var id: String
     package var name: String
     /// The tenant that the credential belongs to; `nil` for the platform.
-    package var home: UUID?
+    var home: UUID?
 
     /// The service itself. A rule of the tenant's policy acts in this name, so that the rule still
     /// acts after the person who published the policy has left.

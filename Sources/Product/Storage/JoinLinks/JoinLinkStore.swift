@@ -57,13 +57,13 @@ package struct JoinLinkRow: ListedRow {
 /// A request to make a join link. Its values have been checked already.
 package struct JoinLinkRequest: Sendable {
     /// The email domains that the link admits, as A-labels; empty for every domain.
-    package var domains: [String]
-    package var maxUses: Int
+    var domains: [String]
+    var maxUses: Int
     /// The time from which the link no longer works.
-    package var expiresAt: Timestamp
+    var expiresAt: Timestamp
     /// The address to which the link's page redirects at the end, checked against the tenant's
     /// clients; `nil` for none.
-    package var returnTo: String?
+    var returnTo: String?
 
     /// If `returnTo` is nil, the page does not redirect.
     package init(domains: [String], maxUses: Int, expiresAt: Timestamp, returnTo: String?) {

@@ -69,13 +69,13 @@ package struct HistogramRequest: Sendable {
     private static let day: Int64 = 86_400
 
     /// The start of the period; `nil` for the time of the oldest row.
-    package var since: Timestamp?
+    var since: Timestamp?
     /// The end of the period; `nil` for now.
-    package var until: Timestamp?
+    var until: Timestamp?
     /// The approximate upper limit of the number of bars.
-    package var most: Int
+    var most: Int
     /// An IANA time zone name. Bars of a day or longer begin at midnight in this zone.
-    package var zone: String
+    var zone: String
 
     package init(since: Timestamp?, until: Timestamp?, most: Int, zone: String) {
         self.since = since

@@ -15,7 +15,8 @@ package struct ListTotal: Sendable, Equatable {
         self.exact = exact
     }
 
-    /// Creates a total from a count of at most `most` plus one rows.
+    /// Creates a total from the result of a query that stops counting at `most` + 1 rows. If the
+    /// query reached that number, the total is `most`, as a lower bound.
     init(counted: Int) { self.init(min(counted, Self.most), exact: counted <= Self.most) }
 }
 
@@ -27,7 +28,7 @@ package struct ListPage<Row: Sendable>: Sendable {
     package var next: (value: String, id: UUID)?
     package var total: ListTotal
 
-    package init(rows: [Row], next: (value: String, id: UUID)? = nil, total: ListTotal) {
+    init(rows: [Row], next: (value: String, id: UUID)? = nil, total: ListTotal) {
         self.rows = rows
         self.next = next
         self.total = total
@@ -132,7 +133,7 @@ package struct ListQuery: Sendable {
 
     package var limit: Int
     package var sort: Sort
-    package var descending: Bool
+    var descending: Bool
     /// The sort value and the id of the previous page's last row; `nil` for the first page.
     package var after: (value: String, id: UUID)?
     /// The list's total from the cursor; `nil` for the first page, whose statement counts the rows.

@@ -334,7 +334,7 @@ package struct StoredText: Sendable {
         }
     }
 
-    package var string: String {
+    var string: String {
         if case .string(let text) = source { return text }
         var text = ""
         withUTF8 { text = String(decoding: $0, as: UTF8.self) }

@@ -6,40 +6,40 @@ import Text
 /// Thrown when a mail is not sent because a limit was reached.
 package struct MailLimitReached: Error, Sendable {
     /// One sentence for the caller.
-    package var detail: String
-    package var limit: Int
+    var detail: String
+    var limit: Int
     /// Seconds until a mail may be sent again.
-    package var seconds: Int64
+    var seconds: Int64
 }
 
 /// Limits of mails per hour. They matter because anyone may be a recipient: a mail comes from the
 /// server's own domain, but a tenant chooses the sender's name and the text.
 package enum MailLimit {
-    package static let seconds: Int64 = 3600
+    static let seconds: Int64 = 3600
     /// The maximum number of mails of one kind that one tenant may send in an hour, to all
     /// addresses together.
     package static let ofTenant = 20_000
     /// The maximum number of mails of the kinds in `MailPot.asks` from one tenant to one address in
     /// an hour.
-    package static let asksOfTenant = 4
+    static let asksOfTenant = 4
     /// The maximum number of mails of the kinds in `MailPot.asks` from all tenants together to one
     /// address in an hour.
-    package static let asks = 8
+    static let asks = 8
     /// The maximum number of mails of the kinds in `MailPot.ownAsks` from all tenants together to
     /// one address in an hour.
-    package static let ownAsks = 4
+    static let ownAsks = 4
     /// The number of notices to one address in an hour that are sent without delay. Further notices
     /// are collected into one mail.
-    package static let notices = 3
+    static let notices = 3
     /// Seconds for which a mail that collects notices waits for further notices. This wait and the
     /// sender's pause together take less than ten minutes.
-    package static let foldingSeconds: Int64 = 540
+    static let foldingSeconds: Int64 = 540
     /// The maximum number of notices whose text is in a mail that collects notices. Further notices
     /// are only counted.
-    package static let foldedNotices = 20
+    static let foldedNotices = 20
     /// The reason that is shown when a mail is not sent because its address has reached a limit.
     /// The text is the same for every limit.
-    package static let words = "too many mails to this address"
+    static let words = "too many mails to this address"
 }
 
 /// A group of mail kinds that share one count per recipient and hour. The counts are independent,
@@ -94,7 +94,7 @@ extension Change {
     /// Whether a mail of this kind to this address would be sent now. Locks the address until the
     /// transaction ends: another transaction that calls this function for the same address waits,
     /// and then also counts the mails of this transaction.
-    package func hasRoom(
+    func hasRoom(
         _ kind: OutgoingMail.Kind, to address: String
     ) async throws -> Bool {
         let recipient = database.recipient(address)

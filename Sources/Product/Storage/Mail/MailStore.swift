@@ -6,8 +6,8 @@ import Text
 /// A due mail that this replica has leased in order to send it.
 package struct DueMail: Sendable {
     package var id: UUID
-    package var tenant: UUID
-    package var about: UUID
+    var tenant: UUID
+    var about: UUID
     /// The number of attempts to send it, including the current one.
     package var attempts: Int
     /// Identifies the mail in its return address, to which the mail bounces; `nil` if the return
@@ -144,8 +144,7 @@ extension Change {
     }
 
     /// Drops waiting mails of this kind about this object.
-    package func dropMail(_ kind: OutgoingMail.Kind, about thing: UUID) async throws(PostgresError)
-    {
+    func dropMail(_ kind: OutgoingMail.Kind, about thing: UUID) async throws(PostgresError) {
         try await query(
             """
             UPDATE mail SET letter = NULL, next_at = NULL, ended_at = \(now), failure = 'dropped'

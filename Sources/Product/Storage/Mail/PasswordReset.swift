@@ -267,8 +267,8 @@ package struct ResetAsk: Sendable {
     package var id: UUID
     /// The tenant whose users and own operators the request is for; the nil tenant if the request
     /// is for an operator of the platform.
-    package var tenant: UUID
-    package var emailKey: String
+    var tenant: UUID
+    var emailKey: String
     /// The address to which the page of a user's reset leads after the new password is set; `nil`
     /// for none.
     var returnTo: String?

@@ -8,16 +8,16 @@ import Text
 package struct EndedAccess: Sendable {
     /// Keys that were created or rotated after the merge, and all keys that were created by means
     /// of these keys.
-    package var keys: [UUID] = []
-    package var sessions = 0
-    package var linkGrants = 0
-    package var passwordLinks = 0
+    var keys: [UUID] = []
+    var sessions = 0
+    var linkGrants = 0
+    var passwordLinks = 0
     /// Whether a pending change of the address was cancelled.
-    package var emailChange = false
-    package var password = false
-    package var pin = false
+    var emailChange = false
+    var password = false
+    var pin = false
 
-    package init() {}
+    init() {}
 
     init(_ document: JSONValue) {
         func count(_ name: String) -> Int { document[name]?.int ?? 0 }

@@ -35,7 +35,7 @@ package struct MergeRow: ListedRow {
     package var undoUntil: Timestamp { createdAt.adding(seconds: Self.undoSeconds) }
 
     /// Seconds for which a merge can be undone.
-    package static let undoSeconds: Int64 = 30 * 86_400
+    static let undoSeconds: Int64 = 30 * 86_400
 
     static let columns: SQL =
         """

@@ -317,10 +317,10 @@ extension UserRow {
 package struct MovedKey: Sendable {
     package var id: UUID
     /// The scopes that the key had before the merge.
-    package var scopes: [String]
+    var scopes: [String]
     /// The scopes that the key has after the merge: of its earlier scopes, those that the winner's
     /// role permits too and those of the tenant's own catalogue.
-    package var kept: [String]
+    var kept: [String]
 
     /// The scopes that the key lost by the merge.
     package var refused: [String] {

@@ -17,7 +17,7 @@ package struct OperatorFactors: Sendable, Equatable {
     package var unusablePasskeys = 0
     /// Whether a "this was not me" link invalidated the authenticator app. If so, the password
     /// alone is not enough to sign in.
-    package var isAppDisowned = false
+    var isAppDisowned = false
     /// Whether there is an authenticator app whose seed was confirmed with a code.
     package var totp = false
     package var recoveryCodesLeft = 0
@@ -352,7 +352,7 @@ package enum RecoveryCode {
     private static let bytes = 10
 
     /// A new code: four groups of four characters, such as `ABCD-EFGH-IJKL-MNOP`.
-    package static func make() -> String {
+    static func make() -> String {
         let text = Array(Base32.encode(RandomBytes.make(bytes)))
         return stride(from: 0, to: text.count, by: 4).map { String(text[$0..<$0 + 4]) }
             .joined(separator: "-")
@@ -420,7 +420,7 @@ extension Change {
         return codes
     }
 
-    package func endRecoveryCodes(of person: UUID) async throws(PostgresError) {
+    func endRecoveryCodes(of person: UUID) async throws(PostgresError) {
         try await query("DELETE FROM operator_recovery_codes WHERE operator_id = \(person)")
     }
 

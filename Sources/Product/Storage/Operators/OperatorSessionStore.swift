@@ -49,8 +49,8 @@ package struct OperatorSession: Sendable {
 /// The content of a mail about a sign-in. The mail is sent only if the browser is new.
 package struct NewDeviceMail: Sendable {
     /// When, where and with what the sign-in happened.
-    package var words: String
-    package var publicURL: String
+    var words: String
+    var publicURL: String
 
     package init(words: String, publicURL: String) {
         self.words = words
@@ -62,9 +62,9 @@ package struct NewDeviceMail: Sendable {
 /// their tokens are stored.
 extension Database {
     /// Seconds after which a console session ends even if it is used.
-    package static let sessionSeconds: Int64 = 12 * 3600
+    static let sessionSeconds: Int64 = 12 * 3600
     /// Seconds without use after which a console session ends.
-    package static let sessionIdleSeconds: Int64 = 30 * 60
+    static let sessionIdleSeconds: Int64 = 30 * 60
 
     /// The active session whose cookie has this hash, with its operator; `nil` if there is none.
     package func operatorSession(

@@ -205,7 +205,7 @@ extension Change {
 extension Database {
     /// The maximum number of known browsers per operator. Beyond it, the least recently used
     /// browser is forgotten.
-    package static let knownDevices = 20
+    static let knownDevices = 20
     /// Seconds for which a browser is known after its last sign-in.
     package static let knownDeviceSeconds: Int64 = 90 * 86_400
 

@@ -26,7 +26,7 @@ package struct OperatorRow: ListedRow {
     /// created the row.
     package var isConfirmed: Bool
     /// Increases with each change of the operator's factors; see `requireProof`.
-    package var proofVersion: Int
+    var proofVersion: Int
     /// What the operator can use as a proof of presence.
     package var factors: OperatorFactors
     /// The stored time from which the operator must have a second factor. It may be set even if the
@@ -71,7 +71,7 @@ extension Database {
 
     /// The same operators with `tenantName` set. One query reads all names, since a tenant's name
     /// is visible only within its own transactions.
-    package func named(_ rows: [OperatorRow]) async throws(PostgresError) -> [OperatorRow] {
+    func named(_ rows: [OperatorRow]) async throws(PostgresError) -> [OperatorRow] {
         let names = try await tenantNames(rows.compactMap(\.tenant), to: nil)
         return rows.map { row in
             var row = row

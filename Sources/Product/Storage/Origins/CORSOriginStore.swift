@@ -32,9 +32,9 @@ package struct CORSOriginRow: ListedRow {
 /// The values of an entry to store.
 package struct CORSOriginEntry: Sendable {
     package var origin: Origin
-    package var credentials: Bool
-    package var label: String?
-    package var expiresAt: Timestamp?
+    var credentials: Bool
+    var label: String?
+    var expiresAt: Timestamp?
 
     package init(_ origin: Origin, credentials: Bool, label: String?, expiresAt: Timestamp?) {
         self.origin = origin
@@ -193,7 +193,7 @@ extension Database {
 
     /// The entries for an origin in the allow list of `holder`, read with one query. `listed`
     /// contains the origin itself and the wildcard that would cover the origin.
-    package func origins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
+    func origins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
         var id: UUID?
         var slug: String?
         var locator: String?

@@ -22,13 +22,13 @@ package struct Attention: Sendable {
     package var count: ListTotal
 
     /// A key counts if it expires within this many days.
-    package static let keyDays = 14
+    static let keyDays = 14
     /// The maximum number of tenants that are shown for each kind. Those with the highest counts
     /// come first.
     package static let tenants = 5
     /// The maximum number of refused origins that are counted. The list of refused origins has the
     /// same maximum.
-    package static let refusedOrigins = 200
+    static let refusedOrigins = 200
 }
 
 extension Attention.Kind {

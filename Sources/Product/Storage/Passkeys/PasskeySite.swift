@@ -39,7 +39,7 @@ package struct PasskeySite: Sendable {
     }
 
     /// The RP ids that a browser accepts at this host: the host, and the domains above it.
-    package var relyingParties: [String] {
+    var relyingParties: [String] {
         let labels = host.split(separator: ".")
         return labels.indices.map { labels[$0...].joined(separator: ".") }
     }

@@ -6,7 +6,7 @@ import Text
 /// An operator's passkey as stored.
 package struct PasskeyRow: Sendable {
     package var id: UUID
-    package var person: UUID
+    var person: UUID
     package var credentialID: [UInt8]
     /// The RP id for which the passkey was made. The passkey works with no other RP id.
     package var relyingParty: String
@@ -41,10 +41,10 @@ package struct PasskeyRow: Sendable {
 
 /// A new passkey to store. Its registration has been verified.
 package struct NewPasskey: Sendable {
-    package var credential: RegisteredCredential
-    package var relyingParty: String
+    var credential: RegisteredCredential
+    var relyingParty: String
     package var name: String
-    package var transports: [String]
+    var transports: [String]
 
     package init(
         credential: RegisteredCredential, relyingParty: String, name: String, transports: [String]

@@ -72,14 +72,14 @@ extension Change {
 /// numbers and ids, so that it reveals nothing about the erased data.
 package struct ErasureEvidence: Sendable {
     /// The number of rows in each table that has any.
-    package var counts: [(table: PersonTable, rows: Int)] = []
+    var counts: [(table: PersonTable, rows: Int)] = []
     /// The ids of the users who were merged into this user.
-    package var mergedIDs: [UUID] = []
+    var mergedIDs: [UUID] = []
     /// What the purge left: HMACs of the address and of the identities, by which the tenant refuses
     /// the person; `nil` before the purge.
-    package var left: LeftTombstones?
+    var left: LeftTombstones?
 
-    package init() {}
+    init() {}
 
     /// Counts the rows that are stored about the user. The transaction must be able to see merged
     /// users.

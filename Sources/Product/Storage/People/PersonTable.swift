@@ -5,7 +5,7 @@ import Text
 /// does to the rows. A test compares the list of tables with PostgreSQL's catalogue.
 package struct PersonTable: Sendable {
     /// What a purge does to the rows.
-    package enum Fate: String, Sendable, CaseIterable {
+    enum Fate: String, Sendable, CaseIterable {
         /// The rows are deleted.
         case removed
         /// The rows stay as a record of what happened, without the person's address, name and
@@ -19,7 +19,7 @@ package struct PersonTable: Sendable {
     package let name: String
     /// The table's name in the database.
     package let table: String
-    package let fate: Fate
+    let fate: Fate
     /// Columns that an export leaves out: secrets, and what belongs to another person.
     let hidden: [String]
     /// The only columns that an export contains, for a table whose rows are mostly about another

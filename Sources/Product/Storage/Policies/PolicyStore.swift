@@ -64,7 +64,7 @@ extension PolicyRow {
 
 extension Change {
     /// The policy that currently applies. It cannot be replaced until this transaction ends.
-    package func policy() async throws -> PolicyRow {
+    func policy() async throws -> PolicyRow {
         try await query(PolicyRow.current(tenant) + " FOR SHARE OF t").onlyPolicy()
     }
 
@@ -214,7 +214,7 @@ extension InactivityRule {
 /// since the dry run.
 extension PolicyRow {
     /// Seconds for which a dry run is valid.
-    package static let trialSeconds: Int64 = 3600
+    static let trialSeconds: Int64 = 3600
 
     /// Whether publishing `wanted` requires a dry run, because its inactivity rule differs and is
     /// not off.

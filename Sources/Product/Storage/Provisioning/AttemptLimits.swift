@@ -8,7 +8,7 @@ import Text
 package struct AttemptLimits: Sendable {
     /// The maximum number of refusals for one address. Refusals are counted for each caller
     /// separately, so that one tenant's hook does not use up another tenant's limit.
-    package var perAddress = 30
+    var perAddress = 30
     /// The maximum number of refusals at one provider, counted for each caller separately.
     package var perProvider = 600
     /// The most dry runs of one caller.
@@ -16,10 +16,10 @@ package struct AttemptLimits: Sendable {
     /// The maximum number of reservations of one caller for one address; `reservationsPerPool` is
     /// the maximum for one pool. Over a limit the oldest reservations are deleted. This harms no
     /// one, since a reservation is only a hint and gives no access.
-    package var reservationsPerAddress = 10
+    var reservationsPerAddress = 10
     package var reservationsPerPool = 100_000
 
-    package init() {}
+    init() {}
 }
 
 extension Database {

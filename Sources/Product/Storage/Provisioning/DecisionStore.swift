@@ -96,8 +96,8 @@ extension DecisionRow {
 /// The filters of a list of decisions.
 package struct DecisionFilter: Sendable {
     /// The outcomes to include; `nil` for all.
-    package var outcomes: [String]?
-    package var reason: String?
+    var outcomes: [String]?
+    var reason: String?
     package var since: Timestamp?
     /// The time before which the decisions were made.
     package var until: Timestamp?

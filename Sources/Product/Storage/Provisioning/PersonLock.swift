@@ -9,7 +9,7 @@ import Text
 package final class PersonLock: Sendable {
     /// The maximum number of waiting attempts, for all persons together. Further attempts are
     /// refused at once.
-    package static let waitingLimit = 4096
+    static let waitingLimit = 4096
     /// The maximum number of waiting attempts of one caller. It is less than `waitingLimit`, so
     /// that attempts of other callers can wait too.
     package static let waitingLimitOfCaller = 2048

@@ -19,8 +19,8 @@ package struct ProvisioningCall: Sendable {
     /// One entry of `identities` in a pool's id token.
     package struct FederatedName: Sendable {
         /// The upstream's name as in the token. Comparisons ignore ASCII case.
-        package var upstream: String
-        package var subject: String
+        var upstream: String
+        var subject: String
 
         package init(upstream: String, subject: String) {
             self.upstream = upstream
@@ -30,8 +30,8 @@ package struct ProvisioningCall: Sendable {
 
     /// The provider and the subject as the call names them. The identity follows from them once the
     /// provider's row is read.
-    package var provider: ProviderName
-    package var trigger: Attempt.Trigger
+    var provider: ProviderName
+    var trigger: Attempt.Trigger
     /// The address as it was sent; `nil` if missing.
     package var email: String?
     /// The claim `email_verified`; `nil` if it is absent, which is not the same as false.
@@ -70,12 +70,12 @@ package struct ProvisioningCall: Sendable {
     package var inviteToken: String?
     /// The hash of an invite's token, if the caller stored only the hash. The invite then belongs
     /// to the requested tenant.
-    package var inviteHash: [UInt8]?
+    var inviteHash: [UInt8]?
     /// The token of a join link as it was sent; the rules refuse unknown tokens.
     package var joinToken: String?
     /// The hash of a join link's token, if the caller stored only the hash. The join link then
     /// belongs to the requested tenant.
-    package var joinHash: [UInt8]?
+    var joinHash: [UInt8]?
     /// The token of a link grant: an operator's permission to link an identity to a user, once.
     package var linkGrant: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.
@@ -97,7 +97,7 @@ package struct ProvisioningCall: Sendable {
     /// identity is stored identifies the user; if there is none, the name in `provider` does.
     package var otherNames: [FederatedName] = []
     /// The password's PHC string, if the identity is a password identity.
-    package var passwordHash: String?
+    var passwordHash: String?
     /// When the provider's token was issued; `nil` without a token, as in a hook's call.
     package var tokenTime: TokenTime?
     /// Whether the call only completes the reservation of a native sign-up, and so does nothing if
@@ -118,9 +118,9 @@ package struct ProvisioningCall: Sendable {
 /// The `sub` of a user in one pool.
 package struct PoolAlias: Sendable {
     /// The pool's id, as in the token's issuer.
-    package var pool: String
+    var pool: String
     /// A UUID as AWS writes it. Comparisons are byte for byte.
-    package var sub: String
+    var sub: String
 
     /// Takes both values as the pool sent them.
     package init(pool: String, sub: String) {

@@ -188,7 +188,8 @@ extension Database {
         return nil
     }
 
-    /// Writes what follows from a verdict but is not one of its effects.
+    /// Writes two changes that `verdict.effects` does not contain: the audit event of an identity
+    /// name that was given again, and the binding of the attempt's `sub` to a known identity.
     private func note(_ verdict: Verdict, of reading: FactsReading, _ tenantChange: Change)
         async throws
     {
@@ -278,13 +279,13 @@ extension Database {
 
 /// The addresses that exceeded their limit in this minute, each with the caller. This is only a
 /// hint in this process: the count in the database and the rules decide.
-package final class OverLimit: Sendable {
+final class OverLimit: Sendable {
     /// The maximum number of entries. Further addresses are not marked, so their attempts wait for
     /// the lock.
     private static let limit = 4096
     private let marked = Mutex<(minute: Int64, names: Set<String>)>((0, []))
 
-    package init() {}
+    init() {}
 
     func mark(_ name: String, at now: Timestamp) {
         let minute = now.microseconds / 60_000_000

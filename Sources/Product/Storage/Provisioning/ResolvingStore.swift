@@ -26,7 +26,7 @@ package struct ResolvedDecision: Sendable {
 extension DecisionRow {
     /// Whether the decision refused the attempt because no one ever proved that the account's owner
     /// has the account's address.
-    package var isForResolving: Bool {
+    var isForResolving: Bool {
         guard outcome == "refused", reason == Reason.identityLinkRequired.rawValue else {
             return false
         }

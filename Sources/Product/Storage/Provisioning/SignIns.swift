@@ -19,7 +19,7 @@ package final class SignIns: Sendable {
     typealias Batch = [UUID: Pending]
 
     /// The most identities that are buffered; the sign-ins of others are not recorded.
-    package static let limit = 100_000
+    static let limit = 100_000
     /// The maximum number of rows that one statement writes.
     static let batch = 500
 

@@ -5,7 +5,7 @@ import Text
 /// A column whose values are encrypted ("sealed"), so that a dump of the database shows no secret.
 /// A value can be decrypted only for its own row: its encryption is bound to the column's name, the
 /// owner and the row's id.
-package enum SealedColumn: String, Sendable {
+enum SealedColumn: String, Sendable {
     case providerSecret = "providers.secret"
     case mail = "mail.message"
     case clientSecret = "client_secrets.sealed"

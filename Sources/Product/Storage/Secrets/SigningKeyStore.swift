@@ -4,7 +4,7 @@ import Text
 
 /// A stored key that signs access tokens. The private part is encrypted.
 package struct SigningKeyRow: Sendable {
-    package var generation: Int
+    var generation: Int
     package var kid: String
     package var sealed: [UInt8]
     package var publicJWK: String

@@ -6,7 +6,7 @@ package struct LoginState: Sendable {
     /// The hash of the `state` parameter, or of the device code.
     package var hash: [UInt8]
     /// The name of the client that began the sign-in.
-    package var client: String
+    var client: String
     package var provider: UUID
     /// The redirect URI as registered for the client; empty for a sign-in with a device code.
     package var redirectURI: String
@@ -20,7 +20,7 @@ package struct LoginState: Sendable {
     package var device: String?
     /// The hash of the secret in the browser's cookie. Without that cookie the sign-in cannot be
     /// completed.
-    package var browserHash: [UInt8]?
+    var browserHash: [UInt8]?
     /// The hash of the token of the invite or join link on whose page the sign-in began.
     package var token: BroughtToken?
     /// The console session that requires this sign-in as a step-up.

@@ -10,7 +10,7 @@ package struct SignedIn: Sendable {
     package var secrets: UserSecrets
     /// The session, which had not expired when it was read.
     package var session: UserSessionRow
-    package var tenantStatus: Tenant.Status
+    var tenantStatus: Tenant.Status
 
     package var standing: Standing { Standing(tenant: tenantStatus, user: user.status) }
 }
@@ -22,18 +22,18 @@ package struct NewSession: Sendable {
     /// A random id, which does not depend on the token.
     package var id = UUID.random()
     /// The hash of the opaque token, or of the access token's `jti`.
-    package var tokenHash: [UInt8]
+    var tokenHash: [UInt8]
     /// The name of the client to which the session belongs.
-    package var client: String
-    package var method: Method
+    var client: String
+    var method: Method
     /// The app's own id of the device; `nil` if the app gives none.
-    package var device: String?
-    package var deviceType: String?
-    package var deviceOS: String?
+    var device: String?
+    var deviceType: String?
+    var deviceOS: String?
     /// The `User-Agent` field; `nil` if there was none.
-    package var userAgent: String?
+    var userAgent: String?
     /// Seconds until the session expires.
-    package var seconds: Int64
+    var seconds: Int64
 
     /// `tokenHash` is a SHA-256 hash; `seconds` is the lifetime.
     package init(
@@ -255,7 +255,7 @@ extension Change {
     }
 
     /// Ends all of a user's sessions except `kept`.
-    package func endSessions(of user: UserRow, except kept: UUID?) async throws {
+    func endSessions(of user: UserRow, except kept: UUID?) async throws {
         let ended = try await query(
             """
             DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)

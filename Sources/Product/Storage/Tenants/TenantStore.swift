@@ -14,7 +14,7 @@ package struct TenantRow: ListedRow {
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
-    package var deletedAt: Timestamp?
+    var deletedAt: Timestamp?
     /// The name in lower case, for ordering the list.
     package var nameKey: String
     /// The tenant's id in the customer's own system.

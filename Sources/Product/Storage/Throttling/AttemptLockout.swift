@@ -22,7 +22,7 @@ package enum AttemptPolicy: Int, Sendable {
 /// Thrown if too many attempts at a secret failed, so that none is accepted for a while.
 package struct AttemptsLocked: Error, Sendable {
     /// How many attempts in a row are accepted without a wait.
-    package var limit: Int
+    var limit: Int
     /// Seconds until the next attempt is accepted; at least 1.
     package var seconds: Int64
 }

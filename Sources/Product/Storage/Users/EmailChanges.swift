@@ -6,7 +6,7 @@ import Text
 /// Until it is proved, nothing about the user changes.
 extension Change {
     /// Seconds for which the link that confirms a new address is valid.
-    package static let emailChangeSeconds: Int64 = 1800
+    static let emailChangeSeconds: Int64 = 1800
     /// Seconds for which a former address stays reserved in the tenant.
     static let formerAddressSeconds: Int64 = 30 * 86_400
 

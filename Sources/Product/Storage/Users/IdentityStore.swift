@@ -157,7 +157,7 @@ extension UserRow {
 /// for both.
 extension Database {
     /// The number of bytes of one key: the id of the secret key, and 32 bytes of HMAC-SHA-256.
-    package static let personKeyLength = SecretKeys.idLength + 32
+    static let personKeyLength = SecretKeys.idLength + 32
 
     /// The keys of an address, from its email key.
     package func personKey(emailKey: String) -> [UInt8] {

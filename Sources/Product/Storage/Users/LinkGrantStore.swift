@@ -98,14 +98,14 @@ extension Database {
 /// An identity that a provider proved, to be added to a user with a link grant.
 package struct GrantedSignIn: Sendable {
     /// A `ProviderKind` raw value.
-    package var provider: String
+    var provider: String
     /// The issuer. Within a tenant, an identity is unique by provider, issuer and subject.
-    package var issuer: String
-    package var subject: String
-    package var email: String?
+    var issuer: String
+    var subject: String
+    var email: String?
     /// Whether only the tenant's own provider proves the identity, so that it counts only in that
     /// tenant.
-    package var isAssertedByTenant: Bool
+    var isAssertedByTenant: Bool
 
     /// `email` is nil if the provider gave none.
     package init(

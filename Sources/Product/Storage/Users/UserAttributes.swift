@@ -45,7 +45,7 @@ extension Database {
     static let indexBatch = 500
     /// The maximum number of batches that are indexed for one tenant in one round, or in the
     /// request that stores a new schema.
-    package static let indexBatches = 20
+    static let indexBatches = 20
 
     /// Indexes up to `indexBatches` batches in every tenant in which users still have to be
     /// indexed.

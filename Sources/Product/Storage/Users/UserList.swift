@@ -6,14 +6,14 @@ import Text
 package struct UserFilter: Sendable {
     /// The text to find in the address and the name. A text of under three characters is found only
     /// at the beginning of a word. The search runs before the list is read.
-    package var text: String?
+    var text: String?
     /// The only users to include, even if they are deleted.
     package var ids: [UUID]?
     /// The status. If it is `nil`, all users except deleted ones are included.
-    package var status: User.Status?
+    var status: User.Status?
     package var role: UserRole?
     /// A `ProviderKind` raw value: only users with such an identity.
-    package var provider: String?
+    var provider: String?
     /// The user's id in the customer's own system.
     package var externalID: String?
     /// Values that indexed attributes must have, in the form of the index.

@@ -121,8 +121,8 @@ extension Change {
 
 /// How many HMACs a purge left behind, and until when they keep the person from signing up again.
 package struct LeftTombstones: Sendable {
-    package var count = 0
-    package var until: Timestamp
+    var count = 0
+    var until: Timestamp
 }
 
 /// Tombstones: what is left of a purged user for 30 days. They are HMACs of the address and of the

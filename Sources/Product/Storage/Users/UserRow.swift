@@ -116,16 +116,16 @@ extension UserRow {
     package var name: String? { self[.name]?.string }
     package var role: UserRole { word(.role, .member) }
     package var status: User.Status { word(.status, .deleted) }
-    package var source: User.Source { word(.source, .operator) }
+    var source: User.Source { word(.source, .operator) }
     /// The version of the user. It increases with each change, and the ETag is made from it.
     package var version: Int { word(.version, 0) }
     /// When the row was created. This may be before the first sign-in.
     package var createdAt: Timestamp { time(.createdAt) ?? Timestamp(microseconds: 0) }
     package var updatedAt: Timestamp { time(.updatedAt) ?? Timestamp(microseconds: 0) }
     package var lastSignInAt: Timestamp? { time(.lastSignInAt) }
-    package var deletedAt: Timestamp? { time(.deletedAt) }
+    var deletedAt: Timestamp? { time(.deletedAt) }
     /// The status before the current suspension or deletion.
-    package var statusBefore: User.Status? {
+    var statusBefore: User.Status? {
         self[.statusBefore].map { _ in word(.statusBefore, .deleted) }
     }
     /// The user's id in the customer's own system. It is unique among the tenant's users who are
@@ -270,7 +270,7 @@ extension IdentityRow {
     package var provider: String { text(.provider) }
     /// The issuer. For a Cognito pool it is the pool's id, followed by `/upstream` if the user came
     /// from an unmapped upstream.
-    package var issuer: String { text(.issuer) }
+    var issuer: String { text(.issuer) }
     package var subject: String { text(.subject) }
     /// The address as the provider reported it, which may differ from the user's; `nil` if there is
     /// none.
@@ -295,8 +295,8 @@ extension IdentityRow {
         }
     }
     /// The type of the actor who linked the identity by hand; `nil` if a rule or the user did.
-    package var linkedByType: String? { self[.linkedByType]?.string }
-    package var linkedByID: String? { self[.linkedByID]?.string }
+    var linkedByType: String? { self[.linkedByType]?.string }
+    var linkedByID: String? { self[.linkedByID]?.string }
 }
 
 /// Keys for persons. A row of an import that is not processed yet refers to a person by such keys.

@@ -19,7 +19,7 @@ package struct UserSessionRow: ListedRow {
     package var deviceType: String?
     package var deviceOS: String?
     /// How the user signed in: `password` or `oauth`.
-    package var method: String
+    var method: String
     /// The time until which a PIN elevates the session.
     package var elevatedUntil: Timestamp?
     /// The end of the session, exclusive. From then on the session counts as unknown.
@@ -119,7 +119,7 @@ package enum TokenTime: Sendable, Equatable {
     case begun(Timestamp, authenticatedAt: Int64?)
 
     /// Seconds by which a provider's clock may be behind this server's.
-    package static let leeway: Int64 = 60
+    static let leeway: Int64 = 60
 
     /// Takes the time from `auth_time` or, without it, from `iat` (OpenID Connect Core section 2).
     /// With `auth_time`, a token that was renewed silently is as old as the sign-in behind it.
@@ -133,7 +133,7 @@ package enum TokenTime: Sendable, Equatable {
     /// Whole seconds are compared, and a token of the same second is refused. For a sign-in at this
     /// server, both the time when it began here and the time when the provider asked the person
     /// must be later.
-    package func isRefused(signedOutAt: Timestamp?) -> Bool {
+    func isRefused(signedOutAt: Timestamp?) -> Bool {
         guard let signedOutAt else { return false }
         return switch self {
         case .at(let seconds): seconds <= signedOutAt.microseconds / 1_000_000
@@ -143,7 +143,7 @@ package enum TokenTime: Sendable, Equatable {
     }
 
     /// Whether the token is refused only because the provider did not ask the person again.
-    package func isStale(signedOutAt: Timestamp) -> Bool {
+    func isStale(signedOutAt: Timestamp) -> Bool {
         guard case .begun(let time, let asked?) = self, time >= signedOutAt else { return false }
         return asked + Self.leeway < signedOutAt.microseconds / 1_000_000
     }

@@ -222,7 +222,7 @@ extension Change {
         guard live.isEmpty else { return }
         throw StorageFailure.conflict(
             code: "conflict",
-            detail: "The invite that created this user has ended, and nobody has signed in: "
+            detail: "The invite that created this user has ended, and no one has signed in: "
                 + (row.status == .suspended
                     ? "delete the user and send a new invite." : "send a new invite."),
             id: nil)

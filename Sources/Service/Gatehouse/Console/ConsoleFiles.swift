@@ -87,7 +87,7 @@ package struct ConsoleFiles: Sendable {
     }
 
     /// Whether `response` returns a response for this path.
-    package func serves(_ path: String) -> Bool { file(of: path) != nil }
+    func serves(_ path: String) -> Bool { file(of: path) != nil }
 
     private enum Resource {
         case root

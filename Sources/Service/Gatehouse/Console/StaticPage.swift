@@ -2,18 +2,18 @@ import HTTP
 
 /// A page that is built at the start. It is compressed, has a strong ETag, and is served with the
 /// console's content security policy.
-package struct StaticPage: Sendable {
+struct StaticPage: Sendable {
     private let asset: Asset
     private let styleDigest: String
 
     /// Creates the page. `styleDigest` is the SHA-256 hash of the page's only `<style>` in base64;
     /// all other inline code is blocked.
-    package init(html: [UInt8], styleDigest: String) {
+    init(html: [UInt8], styleDigest: String) {
         asset = Asset(html, type: ContentType.html)
         self.styleDigest = styleDigest
     }
 
-    package func response(for request: Request) -> Response {
+    func response(for request: Request) -> Response {
         var answer = asset.response(for: request, cacheControl: "no-cache")
         answer.set(
             "content-security-policy",

@@ -5,7 +5,7 @@ import Runtime
 
 /// The metrics of the database connections and of the API's endpoints.
 extension ServiceMetrics {
-    package convenience init() {
+    convenience init() {
         self.init(
             operations: Routes.all.map { ($0.id, $0.method.rawValue, $0.path) },
             version: Version.current)

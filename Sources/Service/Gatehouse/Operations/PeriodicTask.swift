@@ -83,8 +83,8 @@ struct Housekeeping: Sendable {
     let metrics: ServiceMetrics
 
     func sweep() async throws {
-        // The start and each burst of requests free memory that lies between cached objects. The
-        // process would keep this memory, so return it to the system.
+        // After the start of the process, and after each burst of requests, freed memory remains
+        // between cached objects. The allocator does not return it by itself, so return it here.
         Memory.trim()
         do {
             if try await database.sweep(removed: { metrics.swept($0, $1) }) {

@@ -10,10 +10,10 @@ import Text
 package struct TraceConfiguration: Sendable {
     /// The absolute URL, `http` or `https`, of a collector that accepts OTLP with JSON. It usually
     /// ends in `/v1/traces`.
-    package var url: String
+    var url: String
     /// The share (0 to 1) of requests to record. It applies only to requests whose caller sent no
     /// trace.
-    package var ratio: Double
+    var ratio: Double
 
     package init(url: String, ratio: Double) {
         self.url = url

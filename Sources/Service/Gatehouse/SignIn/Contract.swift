@@ -11,24 +11,24 @@ package struct Contract: Sendable {
     package var name: String
     /// Header fields, in lower case, that the app's pages send in addition to those that every
     /// client may send.
-    package var headers: [String] = []
+    var headers: [String] = []
     /// The name of the cookie with the token of the app's session; `nil` if the app uses none.
-    package var cookie: String?
+    var cookie: String?
     /// The other cookies that the app sets.
-    package var otherCookies: [String] = []
+    var otherCookies: [String] = []
     /// The kinds of providers for which the client's setting `client_id` is used.
-    package var providerKinds = ClientDescription.signInKinds
+    var providerKinds = ClientDescription.signInKinds
     /// The settings that only this app has, in addition to those of every client.
-    package var settings: [FieldShape] = []
+    var settings: [FieldShape] = []
     /// Returns the app's own minimum length of a password; `nil` if it has none.
-    package var leastPassword: (@Sendable (ClientCall) -> Int?)?
-    package var routes: [ContractRoute]
+    var leastPassword: (@Sendable (ClientCall) -> Int?)?
+    var routes: [ContractRoute]
     /// Returns a refusal in the app's own form; `Problem.detail` is the text that the app shows.
     package var encode: @Sendable (Problem, Request) -> Response
     /// Returns the app's text for a refusal of the core; `nil` to use the core's own text.
-    package var explain: @Sendable (SignInRefusal) -> Problem? = { _ in nil }
+    var explain: @Sendable (SignInRefusal) -> Problem? = { _ in nil }
     /// Returns the refusal, adapted to the client's settings.
-    package var refine: @Sendable (Problem, ClientCall) -> Problem = { problem, _ in problem }
+    var refine: @Sendable (Problem, ClientCall) -> Problem = { problem, _ in problem }
 
     var description: ClientDescription {
         let common: [FieldShape] = [
@@ -58,8 +58,8 @@ package struct Contract: Sendable {
 }
 
 /// One route of a contract; its path, such as `/auth/login`, follows the path of the contract.
-package struct ContractRoute: Sendable {
-    package typealias Handler = @Sendable (ClientCall) async throws -> Response
+struct ContractRoute: Sendable {
+    typealias Handler = @Sendable (ClientCall) async throws -> Response
 
     var method: Method
     var path: String
@@ -99,7 +99,7 @@ package enum Contracts {
 
     /// The endpoints of all contracts, with full paths, for the dispatcher that also serves the
     /// API.
-    package static let endpoints: [Endpoint] =
+    static let endpoints: [Endpoint] =
         all.flatMap { contract in
             contract.routes.map { endpoint($0, of: contract) }
         }

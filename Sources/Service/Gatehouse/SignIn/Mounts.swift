@@ -7,8 +7,8 @@ import Text
 /// Decides from a request's host where the request goes: to the server's own endpoints, or to a
 /// client that is bound to the host. At a bound host, the paths of the client's contract begin at
 /// the root.
-package struct Mounts: Sendable {
-    package enum Target: Sendable {
+struct Mounts: Sendable {
+    enum Target: Sendable {
         /// The server's own host; the contracts are reached below `/t/{tenant}/{client}/`.
         case own(Request)
         /// A host that is bound to a client. The request's path now begins with
@@ -30,22 +30,16 @@ package struct Mounts: Sendable {
 
     /// Reads the server's own host from `publicURL`. If this host is a loopback address, the other
     /// spellings of the loopback address are the server's own hosts too.
-    package init(database: Database, publicURL: String) {
+    init(database: Database, publicURL: String) {
         self.database = database
         let address = PublicAddress(publicURL)
         own = address?.authorities ?? []
         isLocal = address?.isLoopback ?? true
     }
 
-    /// Whether the host, as sent, is equal byte for byte to one of the server's own hosts. No
-    /// client can be bound to these hosts.
-    package func isOwn(host: UnsafeBufferPointer<UInt8>) -> Bool {
-        own.contains { $0.utf8.elementsEqual(host) }
-    }
-
     /// Returns the target of the request; a host that is neither our own nor bound to a client is
     /// refused with 421 (RFC 9110 section 15.5.20).
-    package func target(_ request: Request) async -> Target {
+    func target(_ request: Request) async -> Target {
         guard let sent = request.first("host") else { return .own(Self.tidied(request)) }
         let host = sent.lowercased()
         // Check this before the bound hosts: a proxy that sends our address as host must not reach
@@ -114,8 +108,8 @@ package struct Mounts: Sendable {
 }
 
 /// `/.well-known/jwks.json`: the public keys of access tokens (RFC 7517 section 5).
-package enum KeySetEndpoint {
-    package static let endpoint = Endpoint(
+enum KeySetEndpoint {
+    static let endpoint = Endpoint(
         .get, "/.well-known/jwks.json", id: "getKeySet", tag: "Keys",
         summary: "Returns the public keys with which the signatures of access tokens are verified.",
         access: .open,

@@ -7,7 +7,7 @@ import Text
 /// these functions.
 extension ClientCall {
     /// Returns the user's active keys, with their uses up to now, newest first; at most 200.
-    package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
+    func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
         let page = try await scope.apiKeys(ListQuery(limit: 200), APIKeyFilter(owner: user.id))
         return page.rows.filter { row in
             row.key.revokedAt == nil && row.key.expiresAt.map { now < $0 } ?? true
@@ -18,7 +18,7 @@ extension ClientCall {
     /// own scopes; the caller must already have refused management scopes. `maker` is the key with
     /// which the app made the request; the new key gets the bounds of this key. `maker` is `nil` if
     /// the user made the request in a session.
-    package func makeKey(
+    func makeKey(
         name: String, scopes: [String], owner: UserRow, by maker: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
         let secret = try newSecret(.live)
@@ -39,7 +39,7 @@ extension ClientCall {
     /// Gives the key a new secret; the old one stops working now. Throws 403 for a key with a right
     /// at `/v1`, since the app would gain a right that it does not have. Throws 403 also for a key
     /// that may do more than the calling key.
-    package func rotateKey(
+    func rotateKey(
         _ id: UUID, by user: UserRow?, with caller: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
         let secrets = (live: try newSecret(.live), test: try newSecret(.test))
@@ -58,7 +58,7 @@ extension ClientCall {
 
     /// Changes the key; a member that is `nil` stays unchanged. Throws 403 for a key that may do
     /// more than the calling key.
-    package func editKey(
+    func editKey(
         _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?,
         with caller: CallerPrincipal?
     ) async throws -> APIKeyRow {
@@ -71,7 +71,7 @@ extension ClientCall {
         }
     }
 
-    package func revokeKey(
+    func revokeKey(
         _ id: UUID, by user: UserRow?, with caller: CallerPrincipal?
     ) async throws {
         try await scope.change(by: actor(user, caller)) { change in

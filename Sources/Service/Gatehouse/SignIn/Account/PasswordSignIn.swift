@@ -11,7 +11,7 @@ extension ClientCall {
     /// password and an inactive user give the same refusal after the same work. Attempts from
     /// unknown devices count together towards a lockout; a device with an earlier success has its
     /// own count.
-    package func user(
+    func user(
         email: String, password: String, device: ReportedDevice
     ) async throws -> (user: UserRow, secrets: UserSecrets) {
         let key = (try? EmailAddress(email, allowSingleLabel: allowsSingleLabel))?.key ?? email
@@ -68,7 +68,7 @@ extension ClientCall {
 
     /// Sets a new password and ends the user's other sessions, unless `endsOthers` is false. Throws
     /// `.passwordTooShort`, `.passwordTooLong`, `.passwordGuessable`.
-    package func changePassword(
+    func changePassword(
         of person: SignedIn, to password: String, endsOthers: Bool = true
     ) async throws -> UserRow {
         let hash = try await newPasswordHash(
@@ -81,7 +81,7 @@ extension ClientCall {
     }
 
     /// Returns whether this is the user's current password; attempts are counted like sign-ins.
-    package func isPassword(_ password: String, of person: SignedIn) async throws -> Bool {
+    func isPassword(_ password: String, of person: SignedIn) async throws -> Bool {
         try await attemptOwn("password of", of: person) {
             try await check(password, against: person.secrets.passwordHash).matches
         }
@@ -90,7 +90,7 @@ extension ClientCall {
     /// Returns the hash of a new password that meets the tenant's policy. An app may lower the
     /// minimum length, but not below `TenantPolicy.passwordFloor`. `about` are texts that an
     /// attacker would try for this user.
-    package func newPasswordHash(_ password: String, about: [String]) async throws -> String {
+    func newPasswordHash(_ password: String, about: [String]) async throws -> String {
         let policy = try await scope.policy().policy
         let lowered = contract.leastPassword?(self)
         let least = min(policy.passwordMin, lowered ?? Int.max)
@@ -106,7 +106,7 @@ extension ClientCall {
     }
 
     /// Whether addresses such as `admin@local` are allowed, by a setting of the client.
-    package var allowsSingleLabel: Bool { setting("single_label_email")?.bool ?? false }
+    var allowsSingleLabel: Bool { setting("single_label_email")?.bool ?? false }
 
     private func check(
         _ password: String, against hash: String?

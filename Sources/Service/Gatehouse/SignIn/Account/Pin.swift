@@ -9,25 +9,25 @@ import Text
 extension ClientCall {
     private static let liftedFor: Int64 = 900
 
-    package static func isPin(_ text: String) -> Bool {
+    static func isPin(_ text: String) -> Bool {
         (4...8).contains(text.utf8.count) && text.utf8.allSatisfy { $0 &- 0x30 <= 9 }
     }
 
     /// Sets the user's first PIN; throws `.pinExists` if there is one.
-    package func setPin(_ pin: String, of person: SignedIn) async throws {
+    func setPin(_ pin: String, of person: SignedIn) async throws {
         if person.secrets.pinHash != nil { throw SignInRefusal.pinExists }
         try await store(try await hashed(Array(pin.utf8)), of: person)
     }
 
     /// Sets or changes the PIN; `nil` removes it.
-    package func replacePin(with pin: String?, of person: SignedIn) async throws {
+    func replacePin(with pin: String?, of person: SignedIn) async throws {
         var hash: String?
         if let pin { hash = try await hashed(Array(pin.utf8)) }
         try await store(hash, of: person)
     }
 
     /// Checks the PIN. Throws `.pinMissing`, `.wrongPin`, or, after too many wrong PINs, `.locked`.
-    package func checkPin(_ pin: String, of person: SignedIn) async throws {
+    func checkPin(_ pin: String, of person: SignedIn) async throws {
         guard let hash = person.secrets.pinHash else { throw SignInRefusal.pinMissing }
         let isRight = try await attemptOwn(Self.pin, of: person) {
             let bytes = Array(pin.utf8)
@@ -44,13 +44,13 @@ extension ClientCall {
     }
 
     /// Elevates the session for a quarter of an hour.
-    package func lift(_ person: SignedIn) async throws {
+    func lift(_ person: SignedIn) async throws {
         let until = now.adding(seconds: Self.liftedFor)
         try await elevate(person, until: until)
     }
 
     /// Ends the session's elevation.
-    package func lower(_ person: SignedIn) async throws { try await elevate(person, until: nil) }
+    func lower(_ person: SignedIn) async throws { try await elevate(person, until: nil) }
 
     private func elevate(_ person: SignedIn, until: Timestamp?) async throws {
         try await scope.change(by: actor(person.user)) {

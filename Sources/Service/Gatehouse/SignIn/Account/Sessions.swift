@@ -7,18 +7,18 @@ import Storage
 import Text
 
 /// An access token as it is issued to an app, with its user and expiry.
-package struct IssuedToken: Sendable {
-    package var text: String
-    package var user: UserRow
-    package var expiresAt: Timestamp
-    package var seconds: Int64
+struct IssuedToken: Sendable {
+    var text: String
+    var user: UserRow
+    var expiresAt: Timestamp
+    var seconds: Int64
 }
 
 extension ClientCall {
     /// Begins a session and returns its token, which consists of the tenant's locator and 32 random
     /// bytes. The locator shows to which tenant the token belongs. Only the hash of the token is
     /// stored.
-    package func startSession(
+    func startSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64
     ) async throws -> (token: String, user: UserRow) {
         let token = TenantToken.make(locator: tenant.locator)
@@ -29,7 +29,7 @@ extension ClientCall {
 
     /// Begins a session with an ES256 access token. `more` returns further members of the token's
     /// payload, which the app needs.
-    package func startTokenSession(
+    func startTokenSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64,
         more: (UserRow) -> [JSONValue.Member] = { _ in [] }
     ) async throws -> IssuedToken {
@@ -48,7 +48,7 @@ extension ClientCall {
     }
 
     /// Ends the session, with effect on every replica.
-    package func endSession(_ person: SignedIn) async throws {
+    func endSession(_ person: SignedIn) async throws {
         try await scope.change(by: actor(person.user)) {
             try await $0.endSessions(of: person.user, id: person.session.id)
         }
@@ -91,10 +91,10 @@ extension ClientCall {
 package struct ReportedDevice: Sendable {
     /// The id that the app gave the device, if any.
     package var id: String?
-    package var type: String?
-    package var os: String?
+    var type: String?
+    var os: String?
 
-    package init(id: String? = nil, type: String? = nil, os: String? = nil) {
+    init(id: String? = nil, type: String? = nil, os: String? = nil) {
         self.id = id.map { Self.plain($0) }
         self.type = type.map { Self.plain($0) }
         self.os = os.map { Self.plain($0) }

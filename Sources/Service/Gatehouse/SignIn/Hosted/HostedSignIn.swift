@@ -8,8 +8,8 @@ import Text
 
 /// Pages for questions that no app can ask: which tenant to join, and whether to add a second
 /// identity to an existing account. They begin no session in an app.
-package enum HostedSignIn {
-    package static let endpoints: [Endpoint] = [
+enum HostedSignIn {
+    static let endpoints: [Endpoint] = [
         endpoint(.get, platformPath) { try await HostedCall($0, nil).show() },
         endpoint(.post, platformPath) { try await HostedCall($0, nil).begin() },
         endpoint(.get, tenantPath) { call in

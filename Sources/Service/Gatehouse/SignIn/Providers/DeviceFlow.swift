@@ -8,16 +8,16 @@ import Storage
 import Text
 
 /// The codes for a sign-in on a device, which displays the user code (RFC 8628 section 3.2).
-package struct DeviceCode: Sendable {
-    package var deviceCode: String
-    package var userCode: String
-    package var verificationURI: String
-    package var expiresIn: Int
-    package var interval: Int
+struct DeviceCode: Sendable {
+    var deviceCode: String
+    var userCode: String
+    var verificationURI: String
+    var expiresIn: Int
+    var interval: Int
 }
 
 /// The result of one poll for a device's token (RFC 8628 section 3.5).
-package enum DevicePoll: Sendable {
+enum DevicePoll: Sendable {
     /// The user has not decided; the value is `authorization_pending` or `slow_down`.
     case pending(String)
     /// The sign-in ended without success; the value is `expired_token` or `access_denied`.
@@ -28,13 +28,13 @@ package enum DevicePoll: Sendable {
 extension ClientCall {
     /// Verifies an id token that an app itself got at the client's provider of this kind, and
     /// returns the person whom the token proves.
-    package func person(idToken: String, kind: ProviderKind) async throws -> ProvedPerson {
+    func person(idToken: String, kind: ProviderKind) async throws -> ProvedPerson {
         try await remote(kind).person(idToken: idToken, nonce: nil)
     }
 
     /// Verifies a GitHub access token that an app itself got, and returns the person whom the token
     /// proves.
-    package func person(gitHubToken token: String) async throws -> ProvedPerson {
+    func person(gitHubToken token: String) async throws -> ProvedPerson {
         let remote = try await remote(.github)
         guard (1...512).contains(token.utf8.count) else {
             throw SignInRefusal.notProved("the token is no token")
@@ -47,7 +47,7 @@ extension ClientCall {
 
     /// Returns the person whom a token from `pollDevice` proves. `begunAt` is the time at which the
     /// sign-in on the device began.
-    package func person(
+    func person(
         grantedGitHubToken token: String, begunAt: Timestamp
     ) async throws -> ProvedPerson {
         var person = try await remote(.github).gitHubPerson(token)
@@ -56,7 +56,7 @@ extension ClientCall {
     }
 
     /// Begins a sign-in on a device without a browser. `device` is the app's id of the device.
-    package func beginDeviceLogin(device: String?) async throws -> DeviceCode {
+    func beginDeviceLogin(device: String?) async throws -> DeviceCode {
         let remote = try await remote(.github)
         try await count(.device)
         let form = FormText.encode([("client_id", remote.clientID), ("scope", remote.scope)])
@@ -85,7 +85,7 @@ extension ClientCall {
 
     /// Polls once for the user's decision. Throws `.stateUnknown` for a code that was not issued
     /// here, has expired, or was used.
-    package func pollDevice(_ code: String, device: String? = nil) async throws -> DevicePoll {
+    func pollDevice(_ code: String, device: String? = nil) async throws -> DevicePoll {
         let hash = Self.hash(device: code)
         guard let begun = try await scope.login(hash, client: client.name),
             device == nil || begun.device == nil || begun.device == device

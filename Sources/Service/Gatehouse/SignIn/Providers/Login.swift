@@ -10,7 +10,7 @@ extension ClientCall {
     /// Begins a sign-in: makes the authorization request (RFC 6749 section 4.1.1) with state, nonce
     /// and an S256 challenge. Throws `.noProvider`, `.redirectNotRegistered`, `.providerAway`,
     /// `.stateUnfit`, `.challengeUnfit`, and `.stateUnknown` for a state that is already in use.
-    package func beginLogin(_ wish: LoginWish) async throws -> BegunLogin {
+    func beginLogin(_ wish: LoginWish) async throws -> BegunLogin {
         guard let provider = try await provider(), let remote = try await remote(provider) else {
             throw SignInRefusal.noProvider
         }
@@ -56,7 +56,7 @@ extension ClientCall {
     /// Completes a sign-in: uses up the state, redeems the code, verifies the provider's response,
     /// and lets the rules identify the user. Throws `.stateUnknown`, `.wrongVerifier`,
     /// `.verifierMissing`, `.notProved`, `.providerAway`, `.refused`.
-    package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
+    func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
         let (person, begun) = try await proveLogin(answer)
         do {
             return try await admit(person)
@@ -121,19 +121,19 @@ extension UUID {
 }
 
 /// The parameters with which an app begins a sign-in at its provider.
-package struct LoginWish: Sendable {
+struct LoginWish: Sendable {
     /// The redirect address; it must be one of the client's, byte for byte.
-    package var redirectURI: String
+    var redirectURI: String
     /// The redirect address that the provider gets instead of `redirectURI`, if an operator has set
     /// one; otherwise `nil`.
-    package var sentRedirectURI: String?
+    var sentRedirectURI: String?
     /// The app's own state; if `nil`, the server generates a state.
-    package var state: String?
+    var state: String?
     /// The app's S256 challenge (RFC 7636); if `nil`, the server makes and keeps the verifier.
-    package var challenge: String?
+    var challenge: String?
     /// Whether the sign-in must end in the browser in which it began. A cookie proves that it is
     /// the same browser.
-    package var isBrowsers: Bool
+    var isBrowsers: Bool
     /// The token of the invite or join page on which the sign-in begins; `nil` for another page.
     var token: BroughtToken?
     /// The console session that the sign-in steps up; `nil` if there is none.
@@ -144,7 +144,7 @@ package struct LoginWish: Sendable {
     /// user again (OpenID Connect Core section 3.1.2.1). `nil` for no limit.
     var maxAge: Int64?
 
-    package init(
+    init(
         redirectURI: String, state: String? = nil, challenge: String? = nil,
         isBrowsers: Bool = false, token: BroughtToken? = nil, operatorSession: UUID? = nil,
         maxAge: Int64? = nil
@@ -161,32 +161,32 @@ package struct LoginWish: Sendable {
 
 /// A sign-in that has begun: the URL to redirect to, and what the app needs when the person comes
 /// back.
-package struct BegunLogin: Sendable {
-    package var url: String
-    package var state: String
+struct BegunLogin: Sendable {
+    var url: String
+    var state: String
     /// The secret for the browser's cookie; `nil` if the sign-in is not bound to a browser. The
     /// secret is in no URL, so a person who learns the callback's URL cannot complete the sign-in.
-    package var browser: String?
+    var browser: String?
 }
 
 /// The parameters with which the person comes back from the provider.
-package struct LoginReturn: Sendable {
-    package var state: String
-    package var code: String
+struct LoginReturn: Sendable {
+    var state: String
+    var code: String
     /// The redirect address as the app repeats it; `nil` if the app's contract does not repeat it.
-    package var redirectURI: String?
+    var redirectURI: String?
     /// The app's PKCE verifier; `nil` if the server keeps it.
-    package var verifier: String?
+    var verifier: String?
     /// The member `iss` of the provider's response (RFC 9207).
-    package var issuer: String?
+    var issuer: String?
     /// The value of the browser's cookie; `nil` if the app itself received the redirect.
-    package var browser: String?
+    var browser: String?
     /// The token of the browser's device cookie, if it was sent when the sign-in began.
     var device: String?
     /// Whether the app's contract has no field for `iss`, so that a missing `iss` means nothing.
-    package var hidesIssuer: Bool
+    var hidesIssuer: Bool
 
-    package init(
+    init(
         state: String, code: String, redirectURI: String? = nil, verifier: String? = nil,
         issuer: String? = nil, browser: String? = nil, hidesIssuer: Bool = false
     ) {
@@ -203,7 +203,7 @@ package struct LoginReturn: Sendable {
 extension ClientCall {
     /// Returns the provider at which the client's users sign in; `nil` if there is none, or more
     /// than one.
-    package func provider(
+    func provider(
         kinds: [String] = ClientDescription.signInKinds
     ) async throws -> ProviderRow? {
         ProviderChoice.choose(
@@ -211,7 +211,7 @@ extension ClientCall {
             named: setting("provider")?.string)
     }
 
-    package func hasProvider() async throws -> Bool { try await provider() != nil }
+    func hasProvider() async throws -> Bool { try await provider() != nil }
 
     /// Returns the client id of this app at its provider; `nil` if the app uses the provider's own
     /// client id. With client ids of their own, a public app and an app with a secret can share an

@@ -10,7 +10,7 @@ extension ClientCall {
     /// Returns the person of an access token that an app itself got at the client's provider. The
     /// provider must have issued the token to our client; otherwise the owner of another app could
     /// sign in as that app's users.
-    package func person(accessToken text: String) async throws -> ProvedPerson {
+    func person(accessToken text: String) async throws -> ProvedPerson {
         guard let row = try await provider(kinds: ["oidc", "google"]),
             let remote = try await remote(row)
         else { throw SignInRefusal.noProvider }

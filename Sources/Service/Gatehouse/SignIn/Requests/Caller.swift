@@ -6,18 +6,18 @@ import Storage
 import Text
 
 /// The authenticated caller of an app's request, with the current data of the user or key.
-package enum Caller: Sendable {
+enum Caller: Sendable {
     case person(SignedIn)
     /// An API key, with the user who owns it; `nil` if no user owns it.
     case key(CallerPrincipal, owner: UserRow?)
 
     /// The key of the request; `nil` for a user's session.
-    package var key: CallerPrincipal? {
+    var key: CallerPrincipal? {
         if case .key(let principal, owner: _) = self { principal } else { nil }
     }
 
     /// The user of the session, or the owner of the key.
-    package var user: UserRow? {
+    var user: UserRow? {
         switch self {
         case .person(let person): person.user
         case .key(_, let owner): owner
@@ -29,7 +29,7 @@ extension ClientCall {
     /// Returns the caller whom the request's credential identifies, whether it is a session token
     /// or an API key. Throws `.noCredential`, `.invalidToken`, `.invalidKey`, `.userSuspended`; 404
     /// for another tenant's credential.
-    package func caller() async throws -> Caller {
+    func caller() async throws -> Caller {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
         }
@@ -40,7 +40,7 @@ extension ClientCall {
     }
 
     /// Returns the signed-in user; throws `.invalidToken` for a key, which is no session.
-    package func signedIn() async throws -> SignedIn {
+    func signedIn() async throws -> SignedIn {
         guard case .person(let person) = try await caller() else {
             throw SignInRefusal.invalidToken
         }
@@ -69,7 +69,7 @@ extension ClientCall {
 
     /// Ends the session of the request's token. This works for a suspended user too; otherwise the
     /// end of the suspension would sign them in again. A key has no session and is only checked.
-    package func endOwnSession() async throws {
+    func endOwnSession() async throws {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
         }
@@ -114,17 +114,17 @@ extension ClientCall {
 
 /// A person who is proved by an id token in each request. No sign-in began here, and nothing is
 /// stored.
-package struct BearerPerson: Sendable {
-    package var provider: ProviderRow
+struct BearerPerson: Sendable {
+    var provider: ProviderRow
     /// The attempt at this tenant, which the rules evaluate.
-    package var attempt: ProvisioningCall
+    var attempt: ProvisioningCall
 }
 
 extension ClientCall {
     /// Verifies the request's id token with the keys of a provider of the tenant or of the
     /// platform, and returns the person whom the token proves. Throws `.noCredential`,
     /// `.notProved`, `.providerAway`.
-    package func bearerPerson() async throws -> BearerPerson {
+    func bearerPerson() async throws -> BearerPerson {
         guard let credential = try Credential(request, cookie: nil) else {
             throw SignInRefusal.noCredential
         }
@@ -147,7 +147,7 @@ extension ClientCall {
 
     /// Runs the rules for the person at this tenant without applying the result. It writes only the
     /// last sign-in of an existing user. Throws `.locked` for a person who asks too often.
-    package func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
+    func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
         let taken = try await database.count(
             "dry runs of \(person.provider.id) \(person.attempt.subjectKey)")
         guard taken <= database.options.limits.dryRuns else {
@@ -161,7 +161,7 @@ extension ClientCall {
     }
 
     /// Runs the rules for the person at this tenant and applies the result.
-    package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
+    func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
         try await decide(person.attempt, event: nil).publicView
     }
 

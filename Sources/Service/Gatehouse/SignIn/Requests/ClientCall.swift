@@ -6,10 +6,10 @@ import Storage
 import Text
 
 /// One request of an app, with the tenant and the client to which its path or host leads.
-package struct ClientCall: Sendable {
-    package let call: Call
-    package let tenant: TenantRow
-    package let client: ClientRow
+struct ClientCall: Sendable {
+    let call: Call
+    let tenant: TenantRow
+    let client: ClientRow
     let contract: Contract
 
     /// Looks up the tenant and the client. Throws 404 for an unknown tenant and for a client that
@@ -55,20 +55,20 @@ package struct ClientCall: Sendable {
         self.contract = contract
     }
 
-    package var application: Application { call.application }
-    package var database: Database { call.database }
-    package var request: Request { call.request }
-    package var now: Timestamp { call.now }
-    package var scope: TenantScope { database.scope(tenant.id) }
+    var application: Application { call.application }
+    var database: Database { call.database }
+    var request: Request { call.request }
+    var now: Timestamp { call.now }
+    var scope: TenantScope { database.scope(tenant.id) }
 
-    package func parameter(_ name: String) throws -> String { try call.parameter(name) }
+    func parameter(_ name: String) throws -> String { try call.parameter(name) }
 
     /// Returns a parameter of the query, form-decoded; `nil` if it is absent or badly encoded.
-    package func query(_ name: String) -> String? { FormText(request.query).first(name) }
+    func query(_ name: String) -> String? { FormText(request.query).first(name) }
 
     /// Returns the body as a JSON object, `{}` if the body is empty. Throws 400 if the body is
     /// anything else.
-    package func object() throws -> Input {
+    func object() throws -> Input {
         if request.body.isEmpty { return Input() }
         guard let value = try? JSONValue(parsing: request.body), let input = Input(object: value)
         else {
@@ -99,30 +99,30 @@ package struct ClientCall: Sendable {
     }
 
     /// Returns a setting of the client; `nil` if it is not set.
-    package func setting(_ name: String) -> JSONValue? { client.settings[name] }
+    func setting(_ name: String) -> JSONValue? { client.settings[name] }
 
     /// Returns the lifetime of a session of this client, in seconds.
-    package func tokenSeconds(default seconds: Int) -> Int64 {
+    func tokenSeconds(default seconds: Int) -> Int64 {
         Int64(setting("token_seconds")?.int ?? seconds)
     }
 
     /// Whether the request was for a host of the app's own, instead of a path below `/t/`.
-    package var isAtOwnHost: Bool { request.isMountedByHost }
+    var isAtOwnHost: Bool { request.isMountedByHost }
 
     /// The path for the cookies of this client.
-    package var cookiePath: String {
+    var cookiePath: String {
         isAtOwnHost ? "/" : "/t/\((try? parameter("tenant")) ?? tenant.slug)/\(contract.name)"
     }
 
     /// The address to enter in the app as its server, without a trailing slash.
-    package var baseURL: String {
+    var baseURL: String {
         isAtOwnHost
             ? "\(request.isTLS ? "https" : "http")://\(request.first("host") ?? "")"
             : application.publicURL + cookiePath
     }
 
     /// Returns the actor for audit rows: the user, if known.
-    package func actor(_ user: UserRow? = nil) -> Actor {
+    func actor(_ user: UserRow? = nil) -> Actor {
         Actor(
             type: "user", id: user?.id.description ?? "", name: user?.name ?? user?.email ?? "",
             requestID: request.id, ip: request.remoteAddress)
@@ -160,7 +160,7 @@ package struct FormText: Sendable {
     }
 
     /// Whether a name occurs more than once, so that its value is ambiguous.
-    package func isRepeated(_ name: String) -> Bool {
+    func isRepeated(_ name: String) -> Bool {
         pairs.count { $0.name.utf8.elementsEqual(name.utf8) } > 1
     }
 

@@ -7,12 +7,12 @@ import Text
 /// A person as asserted by a provider. The assertion was verified with the provider's keys, or by
 /// asking the provider over TLS.
 package struct ProvedPerson: Sendable {
-    package var provider: ProviderRow
-    package var subject: String
-    package var email: String?
+    var provider: ProviderRow
+    var subject: String
+    var email: String?
     /// The provider's claim that the address is verified; `nil` if there is no such claim, which
     /// differs from false.
-    package var emailVerified: Bool?
+    var emailVerified: Bool?
     /// Further addresses of the account that the provider verified.
     var otherEmails: [String] = []
     /// Why asking the provider for the address failed, for the decision's trace; `nil` if it did
@@ -20,12 +20,12 @@ package struct ProvedPerson: Sendable {
     var addressFault: String?
     package var name: String?
     /// Google's claim `hd`: the organization's domain.
-    package var hostedDomain: String?
+    var hostedDomain: String?
     /// Our client id, for which the provider issued the assertion.
-    package var audience: String?
+    var audience: String?
     /// The time of the assertion. The assertion is refused if the user's sessions were ended after
     /// this time; `nil` if this need not be checked.
-    package var tokenTime: TokenTime?
+    var tokenTime: TokenTime?
     /// When the person signed in at the provider, in seconds since 1970; `nil` if the provider does
     /// not say.
     var authenticatedAt: Int64?
@@ -43,7 +43,7 @@ extension ClientCall {
     /// Runs the rules for the person at this tenant and returns the user; the decision is recorded
     /// like every other. `event` identifies a sign-in that is reported repeatedly, so that it is
     /// decided once. Throws `.refused` with the reason and reference.
-    package func admit(_ person: ProvedPerson, event: String? = nil) async throws -> UserRow {
+    func admit(_ person: ProvedPerson, event: String? = nil) async throws -> UserRow {
         try await admit(attempt(of: person), event: event)
     }
 
@@ -75,7 +75,7 @@ extension ClientCall {
 
     /// Adds the identity of `person`, which was just proved, to a signed-in user. Throws
     /// `StorageFailure.conflict` with the id of another user who already has the identity.
-    package func link(_ person: ProvedPerson, to user: UserRow) async throws {
+    func link(_ person: ProvedPerson, to user: UserRow) async throws {
         let provider = person.provider
         _ = try await scope.change(by: actor(user)) { change in
             try await change.linkIdentity(

@@ -4,7 +4,7 @@ import HTTP
 import JSON
 
 /// Why the core refuses a sign-in; each app shows its own text for it.
-package enum SignInRefusal: Error, Sendable, Equatable {
+enum SignInRefusal: Error, Sendable, Equatable {
     /// The address is unknown, the password is wrong, no password is set, or the user is not
     /// active. They are one case, so that no response distinguishes them.
     case wrongPassword
@@ -52,7 +52,7 @@ package enum SignInRefusal: Error, Sendable, Equatable {
 extension SignInRefusal {
     /// The refusal with the core's own text. If an app has another text, its contract replaces this
     /// one.
-    package var problem: Problem {
+    var problem: Problem {
         switch self {
         case .wrongPassword: Problem(.unauthorized, "The address or the password is wrong.")
         case .locked(let seconds):

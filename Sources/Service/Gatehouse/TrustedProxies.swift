@@ -3,7 +3,7 @@ import Text
 
 /// The trusted proxies in front of the service. Forwarding headers count only if one of them sent
 /// the request.
-package struct TrustedProxies: Sendable {
+struct TrustedProxies: Sendable {
     private let ranges: [IPRange]
     private let isSecure: Bool
     private let unreadable: @Sendable (String) -> Void
@@ -14,7 +14,7 @@ package struct TrustedProxies: Sendable {
     /// `blocks` are the proxies' addresses and CIDR blocks. If `isSecure` is true, clients reach
     /// this server only by https, so cookies and links use https even if the proxy that ends TLS is
     /// not listed. `unreadable` is called with each forwarded address that cannot be parsed.
-    package init(
+    init(
         _ blocks: [String], isSecure: Bool = false,
         unreadable: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -26,7 +26,7 @@ package struct TrustedProxies: Sendable {
     /// The request as the outermost trusted proxy received it. Its address is the last forwarded
     /// address that does not belong to a trusted proxy. The last `X-Forwarded-Proto` value decides
     /// whether it counts as sent over TLS.
-    package func unwrapped(_ request: Request) -> Request {
+    func unwrapped(_ request: Request) -> Request {
         var request = request
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let stated = request.all("x-forwarded-for").flatMap { Self.entries($0.utf8) }
@@ -45,7 +45,7 @@ package struct TrustedProxies: Sendable {
     }
 
     /// The unwrapped request for the fast path; `nil` if its header fields need the full check.
-    package func unwrapped(_ request: FastRequest) -> FastRequest? {
+    func unwrapped(_ request: FastRequest) -> FastRequest? {
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let head = request.head
         guard head.count("x-forwarded-for") < 2, head.count("x-forwarded-proto") < 2 else {
