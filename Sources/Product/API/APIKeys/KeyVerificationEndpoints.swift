@@ -191,7 +191,7 @@ package struct KeyFinding: JSONView {
             let found = try await call.database.fetchKey(locator: secret.locator, hash: secret.hash)
             finding = KeyFinding(
                 found, question, isLimited: isLimited, to: call.principal.subject,
-                in: call.database, at: call.now)
+                of: call.database, at: call.now)
         }
         call.application.metrics.record(finding.verdict)
         return finding
@@ -225,7 +225,7 @@ package struct KeyFinding: JSONView {
             var finding = KeyFinding()
             if secret != nil, let key = found.next() {
                 finding = KeyFinding(
-                    key, question, to: call.principal.subject, in: call.database, at: call.now)
+                    key, question, to: call.principal.subject, of: call.database, at: call.now)
             }
             call.application.metrics.record(finding.verdict)
             return finding
@@ -266,7 +266,7 @@ package struct KeyFinding: JSONView {
     /// `found` is `nil` if no key has the secret.
     package init(
         _ found: PresentedKey?, _ asked: KeyQuestion, isLimited: Bool = true,
-        to principal: Principal, in database: borrowing Database, at now: Timestamp
+        to principal: Principal, of database: Database, at now: Timestamp
     ) {
         let facts = found?.facts(scopes: asked.scopes, ip: asked.ip, origin: asked.origin)
         let outcome = APIKeyVerdict.of(facts, now: now)

@@ -70,7 +70,7 @@ package final class QuickVerification: Sendable {
         _ principal: CallerPrincipal, _ request: FastRequest, _ writer: ResponseWriter
     ) -> FastAnswer {
         let finding = KeyFinding(
-            subject.value, KeyQuestion(), to: principal.subject, in: database, at: database.clock())
+            subject.value, KeyQuestion(), to: principal.subject, of: database, at: database.clock())
         let length = writer.out.count
         Self.begin(writer, isTLS: request.isTLS)
         request.writeRequestID(to: writer)
@@ -107,7 +107,7 @@ package final class QuickVerification: Sendable {
             case .success(let key):
                 if let key { database.store(key, hash, since: token) }
                 let finding = KeyFinding(
-                    key, KeyQuestion(), to: principal.subject, in: database, at: started)
+                    key, KeyQuestion(), to: principal.subject, of: database, at: started)
                 metrics.record(finding.verdict)
                 operation.give { writer in
                     Self.begin(writer, isTLS: isTLS)

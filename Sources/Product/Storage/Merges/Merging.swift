@@ -283,7 +283,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND id = ANY (\(ids))
             """
         ).all(UserRow.init)
-        let identities = Set(before.flatMap { $0.personKeys(in: database) })
+        let identities = Set(before.flatMap { $0.personKeys(of: database) })
         let addresses = Set(
             (before.map(\.emailKey) + also).map { database.personKey(emailKey: $0) })
         try await query(
@@ -295,7 +295,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND id = ANY (\(ids)) ORDER BY id FOR UPDATE OF users
             """
         ).all(UserRow.init)
-        guard users.allSatisfy({ identities.isSuperset(of: $0.personKeys(in: database)) }) else {
+        guard users.allSatisfy({ identities.isSuperset(of: $0.personKeys(of: database)) }) else {
             throw Self.changedMeanwhile
         }
         return Dictionary(uniqueKeysWithValues: users.map { ($0.id, $0) })
@@ -306,7 +306,7 @@ extension Change {
 }
 
 extension UserRow {
-    fileprivate func personKeys(in database: Database) -> [[UInt8]] {
+    fileprivate func personKeys(of database: Database) -> [[UInt8]] {
         identities.map {
             database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
         }
