@@ -209,7 +209,7 @@ extension Postgres {
                     return finish(answer)
                 }
                 let bound = LoopBound(finish, loop: loop)
-                Task {
+                loop.spawn { [self] in
                     let second = await readAgain(of: tenant, sql, after: error, at: worker)
                     loop.perform { bound.value(second) }
                 }
