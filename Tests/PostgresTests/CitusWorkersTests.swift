@@ -10,7 +10,8 @@ import Text
 /// what is asked of whom. `GATEHOUSE_TEST_CITUS` runs the tests of the API with the workers of a real one.
 @Suite(.cleansUp) struct CitusWorkersTests {
     private static let citus = """
-        CREATE TABLE pg_dist_node (groupid int, noderole text, nodename text, nodeport int);
+        CREATE TABLE pg_dist_node (groupid int, noderole text, nodename text, nodeport int,
+            isactive bool DEFAULT true, hasmetadata bool DEFAULT true, metadatasynced bool DEFAULT true);
         CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid bigint);
         CREATE TABLE pg_dist_placement (shardid bigint, groupid int);
         CREATE FUNCTION get_shard_id_for_distribution_column(relation regclass, tenant uuid) RETURNS bigint
@@ -42,17 +43,19 @@ import Text
     }
 
     /// The worker's port is 1, and nothing listens at any other.
-    private func make() async throws -> Parts {
+    private func make(learnedBefore seconds: Int64 = 0) async throws -> Parts {
         let (first, second) = (
             try await TestDatabase.makeEmpty(), try await TestDatabase.makeEmpty()
         )
         let events = Events()
-        let workers = CitusWorkers { server in
+        let asking = first.client(as: first.administrator)
+        let workers = CitusWorkers(asking: asking) { server in
             let away = server.port == 1 ? "" : " host=127.0.0.1 port=\(server.port)"
-            return second.client(as: second.administrator + away) {
-                $0.isDistributed = true
-                $0.log = { event, _ in events.add(event) }
-            }
+            // Closed with the workers: they may be opened outside the test's own task.
+            var configuration = PostgresConfiguration(conninfo: second.administrator + away)
+            configuration.isDistributed = true
+            configuration.log = { event, _ in events.add(event) }
+            return Postgres(configuration: configuration, loops: Loops.shared)
         }
         let parts = Parts(
             // Otherwise each connection that opens would find one server again.
@@ -75,7 +78,7 @@ import Text
                 INSERT INTO pg_dist_placement VALUES (101, 1)
                 """)
         try await run(parts.worker, Self.citus + ";\n" + rows.replacing("NAME", with: "worker"))
-        try await workers.refresh(from: parts.coordinator)
+        try await workers.refresh(at: BootClock.now - seconds * 1_000_000_000)
         return parts
     }
 
@@ -133,24 +136,28 @@ import Text
             UPDATE pg_dist_placement SET shardid = 102
             """)
         #expect(try await name(parts) == "of the worker true")
-        try await parts.workers.refresh(from: parts.coordinator)
+        try await parts.workers.refresh()
         #expect(try await name(parts) == "of the worker true")
     }
 
-    @Test func `of a server that is no worker, or an old answer, the coordinator answers`()
-        async throws
-    {
+    @Test(arguments: ["noderole = 'away'", "isactive = false", "metadatasynced = false"])
+    func `of a server that is no worker the coordinator answers`(_ change: String) async throws {
         let parts = try await make()
-        for change in ["noderole = 'away'", "noderole = 'primary'"] {
-            #expect(try await name(parts) == "of the worker true")
-            _ = try await parts.coordinator.query(SQL(raw: "UPDATE pg_dist_node SET \(change)"))
-            try await parts.workers.refresh(
-                from: parts.coordinator,
-                at: Deadline.now - (change.contains("away") ? 0 : 11_000_000_000))
-            #expect(try await name(parts) == "of the coordinator true")
-            _ = try await parts.coordinator.query("UPDATE pg_dist_node SET noderole = 'primary'")
-            try await parts.workers.refresh(from: parts.coordinator)
-        }
+        #expect(try await name(parts) == "of the worker true")
+        _ = try await parts.coordinator.query(SQL(raw: "UPDATE pg_dist_node SET \(change)"))
+        try await parts.workers.refresh()
+        #expect(try await name(parts) == "of the coordinator true")
+    }
+
+    @Test func `the coordinator answers if it has not said lately who has what`() async throws {
+        let parts = try await make(learnedBefore: 11)
+        #expect(try await name(parts) == "of the coordinator true")
+        try await parts.workers.refresh()
+        #expect(try await name(parts) == "of the worker true")
+        // What was asked earlier and comes later says nothing new.
+        _ = try await parts.coordinator.query("UPDATE pg_dist_node SET isactive = false")
+        try await parts.workers.refresh(at: BootClock.now - 11_000_000_000)
+        #expect(try await name(parts) == "of the worker true")
     }
 
     @Test func `what is asked of a worker that refuses connections fails, and no other answers`()
@@ -158,7 +165,7 @@ import Text
     {
         let parts = try await make()
         _ = try await parts.coordinator.query("UPDATE pg_dist_node SET nodeport = 2")
-        try await parts.workers.refresh(from: parts.coordinator)
+        try await parts.workers.refresh()
         await #expect {
             _ = try await name(parts)
         } throws: {
@@ -167,12 +174,23 @@ import Text
         await #expect(throws: PostgresError.self) { try await nameWithoutTask(parts) }
     }
 
+    @Test func `every read that fails at an old worker goes to the new one`() async throws {
+        let parts = try await make()
+        _ = try await parts.coordinator.query("UPDATE pg_dist_node SET nodeport = 2")
+        try await parts.workers.refresh()
+        _ = try await parts.coordinator.query("UPDATE pg_dist_node SET nodeport = 1")
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<20 { group.addTask { try await name(parts) } }
+            for try await name in group { #expect(name == "of the worker true") }
+        }
+    }
+
     @Test func `of a worker that cannot be reached the tenant's new worker is learned at once`()
         async throws
     {
         let parts = try await make()
         _ = try await parts.coordinator.query("UPDATE pg_dist_node SET nodeport = 2")
-        try await parts.workers.refresh(from: parts.coordinator)
+        try await parts.workers.refresh()
         _ = try await parts.coordinator.query("UPDATE pg_dist_node SET nodeport = 1")
         #expect(try await name(parts) == "of the worker true")
         #expect(try await nameWithoutTask(parts) == "of the worker")

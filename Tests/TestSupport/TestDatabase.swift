@@ -67,14 +67,16 @@ package final class TestDatabase: Sendable {
     /// `nil` if it has one server.
     func workers(as conninfo: String) async throws -> CitusWorkers? {
         guard cluster.isDistributed else { return nil }
-        let workers = CitusWorkers { [self] server in
+        let workers = CitusWorkers(asking: client(as: administrator)) { server in
             // In a conninfo string the last of equal keywords wins.
-            client(as: "\(conninfo) host=\(server.host) port=\(server.port)") {
-                $0.isDistributed = true
-                $0.planCacheMode = "force_custom_plan"
-            }
+            var configuration = PostgresConfiguration(
+                conninfo: "\(conninfo) host=\(server.host) port=\(server.port)")
+            configuration.isDistributed = true
+            configuration.planCacheMode = "force_custom_plan"
+            return Postgres(configuration: configuration, loops: Loops.shared)
         }
-        try await workers.refresh(from: client(as: administrator))
+        CleanUp.atEnd { await workers.close() }
+        try await workers.refresh()
         return workers
     }
 

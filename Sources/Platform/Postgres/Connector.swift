@@ -121,6 +121,7 @@ extension Conninfo {
             ("keepalives_idle", "10"),
             ("keepalives_interval", "5"),
             ("keepalives_count", "3"),
+            ("target_session_attrs", configuration.takesWrites ? "read-write" : "any"),
             (
                 "options",
                 "-c statement_timeout=\(configuration.statementTimeout)"

@@ -44,6 +44,9 @@ package struct PostgresConfiguration: Sendable {
     /// Whether the database spreads tenants over several servers; `nil` to find out when a
     /// connection opens.
     package var isDistributed: Bool?
+    /// Whether a server is used only if it accepts writes, so that a standby is not; the conninfo
+    /// may override this.
+    package var takesWrites = false
     /// PostgreSQL's `plan_cache_mode`; the conninfo's own options override it.
     package var planCacheMode: StaticString = "auto"
     /// Called with the name and the cause of an event: connections are refused or lost, the server

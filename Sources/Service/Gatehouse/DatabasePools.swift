@@ -15,6 +15,9 @@ struct DatabasePools: Sendable {
     /// The workers of a distributed database: the first element is for the app's role, the second
     /// for look-ups. Empty if the workers' address is not set.
     private let workers: [CitusWorkers]
+    /// One connection, on which the coordinator is asked which worker has which tenant. No slow
+    /// statement occupies it. `nil` if the workers' address is not set.
+    private let routing: Postgres?
 
     init(
         _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ metrics: ServiceMetrics,
@@ -46,26 +49,30 @@ struct DatabasePools: Sendable {
                 app: app, platform: platform, loops: loops,
                 positions: PrimaryPositions(limit: reads.lag), measures: metrics.standbys())
         }
+        var asking = lookups
+        asking.budget = nil
         let workers = configuration.workerConninfo.map { url in
-            let lists = CitusWorkers { server in
+            let routing = Postgres(configuration: asking, loops: [loops[0]])
+            let lists = CitusWorkers(asking: routing) { server in
                 var worker = Self.worker(server, url, metrics, logger)
                 // The workers get half of the connections that the process may open.
                 worker.readsPerLoop = max(1, configuration.databaseConnections / 2 / loops.count)
                 return Postgres(configuration: worker, loops: loops)
             }
-            let lookups = CitusWorkers { server in
+            let lookups = CitusWorkers(asking: routing) { server in
                 var worker = Self.worker(server, ServeCommand.switchingRole(url), metrics, logger)
                 // With a single connection, look-ups that arrive together are answered together.
                 worker.readsPerLoop = 1
                 return Postgres(configuration: worker, loops: loops)
             }
-            return [lists, lookups]
+            return (routing, [lists, lookups])
         }
-        self.workers = workers ?? []
+        routing = workers?.0
+        self.workers = workers?.1 ?? []
         self.app = Postgres(
-            configuration: app, loops: loops, reserved: plan.app, workers: workers?.first)
+            configuration: app, loops: loops, reserved: plan.app, workers: workers?.1.first)
         self.lookups = Postgres(
-            configuration: lookups, loops: loops, reserved: plan.lookups, workers: workers?.last)
+            configuration: lookups, loops: loops, reserved: plan.lookups, workers: workers?.1.last)
         self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
     }
 
@@ -96,12 +103,12 @@ struct DatabasePools: Sendable {
     /// workers are set.
     var followingWorkers: (@Sendable () async throws -> Void)? {
         if workers.isEmpty { return nil }
-        // Asks on the connections for look-ups, because slow list queries never occupy them.
-        return { for each in workers { try await each.refresh(from: lookups) } }
+        return { for each in workers { try await each.refresh() } }
     }
 
     func close() async {
         for each in workers { await each.close() }
+        await routing?.close()
         await app.close()
         await platform.close()
         await lookups.close()
@@ -115,6 +122,8 @@ extension PostgresConfiguration {
     init(worker server: CitusWorkers.Server, url: String) {
         self.init(conninfo: server.conninfo(url))
         isDistributed = true
+        // A worker that has become a standby may not have the last revocations yet.
+        takesWrites = true
         // Never let PostgreSQL keep the plan of a read. Citus 13.2.2 would still make its own plan
         // for each run, and would never free it (Citus pull request 8824).
         planCacheMode = "force_custom_plan"

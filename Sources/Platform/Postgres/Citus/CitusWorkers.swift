@@ -36,12 +36,13 @@ package final class CitusWorkers: Sendable {
         var shards: [UUID: Int64] = [:]
         /// The worker that has each shard.
         var places: [Int64: Server] = [:]
-        /// The time at which the coordinator was last asked for `places`, in nanoseconds of
-        /// `Deadline.now`; 0 if `places` must not be used.
-        var learned: Int64 = 0
+        /// When the coordinator was asked for these `places`, in nanoseconds of `BootClock.now`.
+        var learned: Int64?
         var pools: [Server: Postgres] = [:]
-        /// When the coordinator was last asked for `places` early, because a read had failed.
-        var askedEarly: Int64 = 0
+        /// The reads that wait for an early question for `places`; `nil` if none is in progress.
+        var waiting: [UnsafeContinuation<Void, Never>]?
+        /// When the last early question was answered, in nanoseconds of `BootClock.now`.
+        var answeredEarly: Int64?
         /// The refused reads that were logged already, each as the worker's address and the
         /// SQLSTATE.
         var logged: Set<String> = []
@@ -61,19 +62,26 @@ package final class CitusWorkers: Sendable {
     private static let readRefused: StaticString = "worker.read_refused"
 
     private let state = Mutex(State())
+    private let coordinator: Postgres
     private let open: @Sendable (Server) -> Postgres
 
-    /// Makes an empty list. `open` opens the connections to a worker; it is called when the
-    /// coordinator first names that worker.
-    package init(open: @escaping @Sendable (Server) -> Postgres) { self.open = open }
+    /// Makes an empty list. `coordinator` is asked which worker has which tenant; its connections
+    /// should be used for nothing else, so that no slow read delays these questions. `open` opens
+    /// the connections to a worker; it is called when the coordinator first names that worker.
+    package init(asking coordinator: Postgres, open: @escaping @Sendable (Server) -> Postgres) {
+        self.coordinator = coordinator
+        self.open = open
+    }
 
     /// Calls `found` with the worker that has the rows of a tenant, on the calling loop and usually
     /// before this function returns. If the tenant's shard is unknown, the coordinator is asked for
     /// it first. `nil` means that the coordinator should run the read itself, because it has not
     /// said lately which worker has the shard.
-    func find(of tenant: UUID, _ coordinator: Postgres, then found: @escaping (Postgres?) -> Void) {
+    func find(of tenant: UUID, then found: @escaping (Postgres?) -> Void) {
         let (worker, isUnknown) = state.withLock { state -> (Postgres?, Bool) in
-            guard Deadline.now - state.learned < Self.longestTrust else { return (nil, false) }
+            guard let learned = state.learned, BootClock.now - learned < Self.longestTrust,
+                !state.places.isEmpty
+            else { return (nil, false) }
             guard let shard = state.shards[tenant] else { return (nil, true) }
             return (state.places[shard].flatMap { state.pools[$0] }, false)
         }
@@ -84,50 +92,64 @@ package final class CitusWorkers: Sendable {
             let shard = try? answer.get().first?.get(0, as: Int64.self)
             found(
                 state.withLock { state in
-                    guard let shard else { return nil }
-                    if state.shards.count >= Self.tenantLimit { state.shards.removeAll() }
-                    state.shards[tenant] = shard
-                    return state.places[shard].flatMap { state.pools[$0] }
+                    // A shard that was split meanwhile has no place.
+                    guard let shard, let place = state.places[shard] else { return nil }
+                    if state.shards.count < Self.tenantLimit { state.shards[tenant] = shard }
+                    return state.pools[place]
                 })
         }
     }
 
     /// Does the same as `find` with a callback, but returns the worker.
-    func find(of tenant: UUID, _ coordinator: Postgres) async -> Postgres? {
+    func find(of tenant: UUID) async -> Postgres? {
         await withUnsafeContinuation { continuation in
-            find(of: tenant, coordinator) { continuation.resume(returning: $0) }
+            find(of: tenant) { continuation.resume(returning: $0) }
         }
     }
 
     /// Returns the server for a second attempt, after a read of a tenant failed at `worker`. If the
-    /// worker refused the read, this is the coordinator. If the worker cannot be reached, this is
-    /// the worker to which the tenant has moved, or the coordinator if no worker is known. Throws
-    /// `error` if the tenant is still at `worker`: the coordinator would wait for that worker too,
-    /// and the other tenants would then wait for the coordinator.
+    /// worker refused the read, this is `standIn`, the coordinator. If the worker cannot be
+    /// reached, this is the worker to which the tenant has moved. Throws `error` if there is no
+    /// such worker: the coordinator would wait for the old worker too, and the other tenants would
+    /// then wait for the coordinator.
     func successor(
-        of worker: Postgres, after error: PostgresError, for tenant: UUID, _ coordinator: Postgres
+        of worker: Postgres, after error: PostgresError, for tenant: UUID, standIn: Postgres
     ) async throws(PostgresError) -> Postgres {
         switch error.kind {
-        // If the statement itself is at fault, the coordinator reports the same error.
-        case .server: return coordinator
+        // Class 22 is a value that the statement does not accept, on any server.
+        case .server(let sqlstate, _, _) where !sqlstate.hasPrefix("22"): return standIn
         case .unavailable:
-            await refreshEarly(from: coordinator)
-            let now = await find(of: tenant, coordinator) ?? coordinator
-            guard now !== worker else { throw error }
+            await refreshEarly()
+            guard let now = await find(of: tenant), now !== worker else { throw error }
             return now
-        case .timeout, .cancelled, .decoding, .commitUnknown: throw error
+        case .server, .timeout, .cancelled, .decoding, .commitUnknown: throw error
         }
     }
 
-    /// Asks the coordinator which worker has which shard, because a worker cannot be reached. Does
-    /// nothing if an earlier read asked the coordinator for the same reason a moment ago.
-    private func refreshEarly(from coordinator: Postgres) async {
-        let asks = state.withLock { state in
-            guard Deadline.now - state.askedEarly > Self.pause else { return false }
-            state.askedEarly = Deadline.now
-            return true
+    /// Asks the coordinator which worker has which shard, because a worker cannot be reached.
+    /// Callers wait for a question that is in progress already. Does nothing if such a question was
+    /// answered a moment ago.
+    private func refreshEarly() async {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            let asks: Bool? = state.withLock { state in
+                if state.waiting?.append(continuation) != nil { return false }
+                if let last = state.answeredEarly, BootClock.now - last < Self.pause { return nil }
+                state.waiting = [continuation]
+                return true
+            }
+            guard let asks else { return continuation.resume() }
+            guard asks else { return }
+            // In a task of its own, because the request that asks may be over before the answer.
+            coordinator.firstLoop.spawn { [self] in
+                try? await refresh()
+                let waiting = state.withLock { state in
+                    state.answeredEarly = BootClock.now
+                    defer { state.waiting = nil }
+                    return state.waiting ?? []
+                }
+                for each in waiting { each.resume() }
+            }
         }
-        if asks { try? await refresh(from: coordinator) }
     }
 
     /// Logs that `worker` refused a read with `error`, and that the coordinator answered the read
@@ -143,10 +165,8 @@ package final class CitusWorkers: Sendable {
     }
 
     /// Asks the coordinator which worker has which shard. Call it every few seconds. Without Citus,
-    /// nothing changes. `now` is when the question is sent, in nanoseconds of `Deadline.now`.
-    package func refresh(
-        from coordinator: Postgres, at now: Int64 = Deadline.now
-    ) async throws {
+    /// nothing changes. `now` is when the question is sent, in nanoseconds of `BootClock.now`.
+    package func refresh(at now: Int64 = BootClock.now) async throws {
         let spread = try await coordinator.read(
             "SELECT to_regclass('pg_dist_shard') IS NOT NULL")
         guard try spread.first?.get(0, as: Bool.self) == true else { return }
@@ -155,6 +175,7 @@ package final class CitusWorkers: Sendable {
             SELECT s.shardid, n.nodename, n.nodeport::bigint
             FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid
                 JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
+                    AND n.isactive AND n.hasmetadata AND n.metadatasynced
             WHERE s.logicalrelid = to_regclass('public.tenants')
             """)
         var places: [Int64: Server] = [:]
@@ -163,15 +184,16 @@ package final class CitusWorkers: Sendable {
             places[shard] = Server(host: host, port: Int(port))
         }
         let found = places
-        let unused = state.withLock { state in
+        let unused = state.withLock { state -> [Server: Postgres].Values in
+            // The answer to a later question may have arrived before this one.
+            if let learned = state.learned, learned > now { return [Server: Postgres]().values }
             // Forget the tenants whose shards no longer exist, for example because a shard was
             // split. A shard that moved to another worker still has the same id.
             if state.places.keys != found.keys {
                 state.shards = state.shards.filter { found[$0.value] != nil }
             }
             state.places = found
-            // Without shards, 0 makes the coordinator answer every read.
-            state.learned = found.isEmpty ? 0 : now
+            state.learned = now
             for server in found.values where state.pools[server] == nil {
                 state.pools[server] = open(server)
             }
@@ -202,7 +224,7 @@ extension Postgres {
         of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
     ) {
         guard let workers else { return read(sql, then: finish) }
-        workers.find(of: tenant, self) { [self] worker in
+        workers.find(of: tenant) { [self] worker in
             guard let worker else { return read(sql, then: finish) }
             worker.read(sql) { [self] answer in
                 guard case .failure(let error) = answer, let loop = EventLoop.current else {
@@ -220,7 +242,7 @@ extension Postgres {
     /// Reads rows of one tenant like `read`, but with `app.tenant` set. The setting and the
     /// statement are sent in a single round trip.
     package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
-        guard let workers, let worker = await workers.find(of: tenant, self) else {
+        guard let workers, let worker = await workers.find(of: tenant) else {
             return try await send(sql, .read, in: tenant)
         }
         do {
@@ -237,7 +259,8 @@ extension Postgres {
     ) async -> Result<Rows, PostgresError> {
         do throws(PostgresError) {
             guard let workers else { throw error }
-            let server = try await workers.successor(of: worker, after: error, for: tenant, self)
+            let server = try await workers.successor(
+                of: worker, after: error, for: tenant, standIn: self)
             let rows = try await server.send(sql, .read, in: setting)
             workers.logRefusal(error, by: worker)
             return .success(rows)
