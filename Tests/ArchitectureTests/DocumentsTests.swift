@@ -17,22 +17,6 @@ struct DocumentsTests {
         #expect(shown.subtracting(read).sorted() == [])
     }
 
-    @Test func `the tour that is shown has the steps of the tour that runs`() {
-        let steps = SourceTree.text("deploy/checks/tour").split(separator: "\n").compactMap {
-            line in
-            line.hasPrefix("say \"") ? String(line.dropFirst(5).dropLast()) : nil
-        }
-        #expect(steps.count > 5)
-        var rest = SourceTree.text("deploy/docs/tour.md")[...]
-        for step in steps {
-            guard let found = rest.firstRange(of: "# \(step)\n") else {
-                Issue.record("deploy/docs/tour.md lacks »\(step)«; run deploy/tools/readme")
-                continue
-            }
-            rest = rest[found.upperBound...]
-        }
-    }
-
     /// The program brings its own cluster up without the folder `deploy`.
     @Test func `a private cluster has the roles of deploy/install/roles.sql`() {
         let own = "Sources/Service/Gatehouse/Development/PrivateCluster.swift"

@@ -1,5 +1,4 @@
-/// One row for each route of the site map, as "Who may do what" says: a route without a row, or a
-/// row without a route, fails the build.
+/// Who may call each route. A route without a row, or a row without a route, fails `RightsTests`.
 struct RouteRight: Sendable {
     enum Place: Sendable {
         /// Below a tenant: a 404 for any other credential.
