@@ -493,8 +493,8 @@ async function drawPage() {
 		)
 	} catch (error) {
 		if (error.name === "AbortError") return
-		// A module that cannot be loaded may belong to an older version of the console: the server may have been updated
-		// since this page was opened.
+		// A module that cannot be loaded may belong to an older version of the console: the server may have been
+		// updated since this page was opened.
 		const isUnloaded = error instanceof TypeError && /import/i.test(error.message)
 		const isThere = isUnloaded && await isServerThere()
 		if (mine !== view.current) return
