@@ -150,11 +150,14 @@ func answer(w http.ResponseWriter, rows pgx.Rows, err error, tenant string) {
 		var linkerType, linkerID, merged *string
 		var public, private string
 		var link pgtype.UUID
-		err := rows.Scan(&id, &one.Email, &key, &one.EmailVerifiedAt, &one.Name, &one.Role,
-			&one.Status, &one.Source, &one.CreatedAt, &one.UpdatedAt, &one.LastSignInAt,
-			&one.ExternalID, &public, &private, &signID, &provider, &issuer, &subject, &sign.Email, &made,
-			&sign.LastUsedAt, &vouched, &aliases, &linkerType, &linkerID,
-			&merged, &link, &one.Keep, &found.Total)
+		var owner pgtype.UUID
+		var version int
+		var deleted *time.Time
+		var before *string
+		err := rows.Scan(&id, &owner, &one.Email, &key, &one.EmailVerifiedAt, &one.Name, &one.Role,
+			&one.Status, &one.Source, &version, &one.CreatedAt, &one.UpdatedAt, &one.LastSignInAt, &deleted, &before,
+			&one.ExternalID, &public, &private, &link, &one.Keep, &merged, &signID, &provider, &issuer, &subject,
+			&sign.Email, &made, &sign.LastUsedAt, &vouched, &aliases, &linkerType, &linkerID, &found.Total)
 		if err != nil {
 			http.Error(w, err.Error(), 500)
 			return
