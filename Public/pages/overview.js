@@ -124,8 +124,8 @@ export default async page => {
 	const week = new Date()
 	week.setHours(-6 * 24, 0, 0, 0)
 	choice.read(query().since ? query() : { since: week.toISOString() })
-	// Hide everything below the list of what needs attention until that list is loaded. Otherwise the list would push
-	// it down.
+	// Hide the cards and the chart until the list "Needs your attention" is loaded. Otherwise that list would push them
+	// down.
 	const below = h("div.stack-gap.hold", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))
 	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
 		h("div.stack-gap", waiting, below)])

@@ -101,7 +101,7 @@ enum Immich {
     private static let message = "message"
 
     /// Returns the refusal as the client's generation of apps expects it. Older apps expect a list
-    /// of what the validator found; newer apps expect a single text.
+    /// with one text for each fault; newer apps expect a single text.
     private static func refine(_ problem: Problem, _ call: ClientCall) -> Problem {
         guard call.isCompatible("v2"), !problem.errors.isEmpty else { return problem }
         var problem = problem
