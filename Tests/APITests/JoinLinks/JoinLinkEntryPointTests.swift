@@ -143,7 +143,8 @@ import Text
     @Test func `the page's preview shows the tenant, uses nothing up, and its tries are limited`()
         async throws
     {
-        let fixture = try await ProvisioningFixture.make()
+        let clock = TestClock()
+        let fixture = try await ProvisioningFixture.make(clock: { clock.now })
         let (id, token) = try await fixture.joinLink(#"{"domains":["ex.com"]}"#)
         func preview(_ token: String, _ address: String = "192.0.2.1") async throws -> TestAnswer {
             try await fixture.service.send(
