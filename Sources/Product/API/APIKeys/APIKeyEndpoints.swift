@@ -147,9 +147,15 @@ package enum APIKeyEndpoints {
                                 .array(
                                     of: .object(
                                         ObjectShape([
-                                            .readOnly("at", .timestamp),
-                                            .readOnly("uses", .integer(0...Int.max)),
-                                        ]))))
+                                            .readOnly(
+                                                "at", .timestamp, "When the day begins (UTC)."),
+                                            .readOnly(
+                                                "uses", .integer(0...Int.max),
+                                                "How often the key was used successfully on the "
+                                                    + "day."),
+                                        ]))),
+                                "One item for each of the last 30 days, today last; days without "
+                                    + "a use are included.")
                         ]))
             ]
         ) { call in
@@ -282,7 +288,15 @@ package enum APIKeyEndpoints {
                         "The reason, shown in the list and in the audit log."),
                 ])),
         answers: [
-            .ok(ObjectShape("APIKeysRevoked", [.readOnly("revoked", .integer(0...Int.max))]))
+            .ok(
+                ObjectShape(
+                    "APIKeysRevoked",
+                    [
+                        .readOnly(
+                            "revoked", .integer(0...Int.max),
+                            "The number of keys that this request revoked. Keys that were revoked "
+                                + "before do not count.")
+                    ]))
         ],
         idempotent: true
     ) { call in

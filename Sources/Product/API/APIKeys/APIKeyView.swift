@@ -61,32 +61,51 @@ extension APIKeyRow {
     static let shape = ObjectShape(
         "APIKey",
         [
-            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly("id", .uuid, "The key's id, which stays the same when the secret rotates."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant that the key belongs to; `null` for a key of the platform."),
             FieldShape(
                 "name", .string(min: 1, max: 200, rule: .displayName),
+                "The key's name, which people see in lists and in the audit log.",
                 example: .string("Mail server")),
             .readOnly(
-                "environment", .enumeration(of: APIKeySecret.Environment.self)),
-            .readOnly("prefix", .string(), "The first 12 characters."),
-            .readOnly("last4", .string(), "The last 4 characters."),
+                "environment", .enumeration(of: APIKeySecret.Environment.self),
+                "Whether the key is for live or for test use. The secret begins with `gate_live_` "
+                    + "or `gate_test_`."),
+            .readOnly("prefix", .string(), "The first 12 characters of the current secret."),
+            .readOnly("last4", .string(), "The last 4 characters of the current secret."),
             .readOnly(
                 "previous", .object(previousShape), nullable: true,
                 "The old secret after a rotation, which is valid until `until`; `null` if there is "
                     + "none."),
             FieldShape(
                 "scopes", .array(of: .string(min: 1, max: 100), max: 100),
+                "What the key may do: the names of management scopes (see `GET /v1/scopes`) and, "
+                    + "for a tenant's key, of scopes of the tenant's own catalogue.",
                 example: .strings(["users:read"])),
-            .readOnly("owner", .object(ownerShape)), .readOnly("created_by", .object(makerShape)),
-            .readOnly("status", .enumeration(of: APIKey.Status.self)),
+            .readOnly(
+                "owner", .object(ownerShape),
+                "Who owns the key. A user's key works only while the user is active."),
+            .readOnly("created_by", .object(makerShape), "Who created the key."),
+            .readOnly("status", .enumeration(of: APIKey.Status.self), statusText),
             .readOnly(
                 "given_before", .bool,
                 "Whether the key has a scope that is as strong as an admin's rights, granted by an "
                     + "older version of Gatehouse, which did not check the grantor's rights. This "
                     + "becomes false when a caller who may grant the key's scopes rotates the key "
                     + "or sends the scopes in a PATCH."),
-            .nullable("rate_limit", .object(rateShape)),
-            .nullable("note", .string(max: 1000, rule: .displayName)),
-            .nullable("expires_at", .timestamp),
+            .nullable(
+                "rate_limit", .object(rateShape),
+                "How often the key may be used; `null` if there is no limit. A key that an API key "
+                    + "creates gets the limit of its creator by default, and shares it."),
+            .nullable(
+                "note", .string(max: 1000, rule: .displayName),
+                "Your own note about the key; `null` if there is none. It has no effect."),
+            .nullable(
+                "expires_at", .timestamp,
+                "When the key expires; `null` if it never does. A key that an API key creates "
+                    + "expires with its creator by default."),
             FieldShape(
                 "allowed_ips", .array(of: .string(min: 1, max: 50), max: 100),
                 "The addresses or blocks (CIDR) that the key may be used from; empty for any.",
@@ -95,15 +114,34 @@ extension APIKeyRow {
                 "allowed_origins", .array(of: .string(min: 1, max: 300), max: 100),
                 "The browser origins that the key may be used from; empty for any.",
                 example: .strings(["https://app.example.com"])),
-            .readOnly("last_used_at", .timestamp, nullable: true),
-            .readOnly("last_used_ip", .string(), nullable: true),
-            .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
-            .readOnly("revoked_at", .timestamp, nullable: true),
+            .readOnly(
+                "last_used_at", .timestamp, nullable: true,
+                "When the key was last used, as a credential or in a successful verification; "
+                    + "`null` if never."),
+            .readOnly(
+                "last_used_ip", .string(), nullable: true,
+                "The IP address of the last use; `null` if there was no use, or if its address is "
+                    + "unknown. For a verification, it is the `ip` that the request stated."),
+            .readOnly("created_at", .timestamp, "When the key was created."),
+            .readOnly(
+                "updated_at", .timestamp,
+                "When the key was last changed, rotated or revoked. Uses do not count."),
+            .readOnly(
+                "revoked_at", .timestamp, nullable: true,
+                "When the key was revoked, or else when the user who owns it was deleted; `null` "
+                    + "if neither happened."),
             .readOnly(
                 "revocation_reason", .string(), nullable: true,
                 "Why the key was revoked; `owner_deleted` while the user who owns the key is "
-                    + "deleted."),
+                    + "deleted, and `null` if no reason was given."),
         ])
+
+    /// The description of a key's status, wherever a response has it.
+    static let statusText =
+        "`active`: the key is neither revoked nor expired. `grace`: the same, and the secret from "
+        + "before the last rotation still works too. `revoked`: the key was revoked, or the user "
+        + "who owns it is deleted. `expired`: `expires_at` has passed. A suspension of the tenant "
+        + "or of the user does not show here."
 
     /// The shape of a key together with its secret. The secret is shown only once.
     static let secretShape = shape.adding(
@@ -114,8 +152,18 @@ extension APIKeyRow {
     static func creation(isPlatform: Bool) -> ObjectShape {
         let given: [FieldShape] =
             [
-                .optional("environment", .enumeration(of: APIKeySecret.Environment.self))
-            ] + (isPlatform ? [] : [.optional("owner", .object(givenOwnerShape))])
+                .optional(
+                    "environment", .enumeration(of: APIKeySecret.Environment.self),
+                    "Whether the key is for live or for test use; `live` if absent. The secret "
+                        + "begins with `gate_live_` or `gate_test_`.")
+            ]
+            + (isPlatform
+                ? []
+                : [
+                    .optional(
+                        "owner", .object(givenOwnerShape),
+                        "Who will own the key; the tenant if absent.")
+                ])
         return shape.adding(nil, given).creating(
             isPlatform ? "PlatformAPIKeyCreation" : "APIKeyCreation", required: ["name", "scopes"])
     }
@@ -133,17 +181,35 @@ extension APIKeyRow {
     private static let ownerShape = ObjectShape(
         "APIKeyOwner",
         [
-            .readOnly("type", .enumeration(["user", "tenant", "platform"])),
-            .readOnly("id", .uuid, nullable: true),
+            .readOnly(
+                "type", .enumeration(["user", "tenant", "platform"]),
+                "Whether a user, the tenant or the platform owns the key."),
+            .readOnly(
+                "id", .uuid, nullable: true,
+                "The id of the user or of the tenant that owns the key; `null` for the platform."),
         ])
     private static let givenOwnerShape = ObjectShape(
         "APIKeyOwnerChoice",
-        [.required("type", .enumeration(["user", "tenant"])), .nullable("id", .uuid)])
+        [
+            .required(
+                "type", .enumeration(["user", "tenant"]),
+                "Whether a user of the tenant or the tenant itself will own the key."),
+            .nullable(
+                "id", .uuid,
+                "With `user`: the id of the user, which is then required. With `tenant`: the id of "
+                    + "the tenant, or absent."),
+        ])
     static let makerShape = ObjectShape(
         "APIKeyMaker",
         [
-            .readOnly("type", .string(), "`operator`, `user`, `key`, `command_line` or `system`."),
-            .readOnly("id", .string(), nullable: true, "The id; `null` for the command line."),
+            .readOnly(
+                "type", .string(),
+                "The kind of creator: `operator`, `user`, `key` (an API key), `command_line` or "
+                    + "`system` (Gatehouse itself)."),
+            .readOnly(
+                "id", .string(), nullable: true,
+                "The id of the operator, user or API key; `null` for the command line, and "
+                    + "`gatehouse` for Gatehouse itself."),
         ])
     private static let rateShape = ObjectShape(
         "APIKeyRateLimit",

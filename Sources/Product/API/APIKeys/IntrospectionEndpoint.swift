@@ -86,22 +86,50 @@ enum IntrospectionEndpoint {
     private static let shape = ObjectShape(
         "Introspection",
         [
-            .readOnly("active", .bool), .readOnly("scope", .string(), always: false),
+            .readOnly(
+                "active", .bool,
+                "Whether the API key or the app's token is valid now and the caller may verify it. "
+                    + "If false, the response has no other member. A key's `allowed_ips` and "
+                    + "`allowed_origins` are not checked."),
+            .readOnly(
+                "scope", .string(), always: false,
+                "The API key's scopes, separated by spaces; absent for an app's token."),
             .readOnly(
                 "client_id", .string(), always: false,
-                "The id of the API key, or the client of the token."),
-            .readOnly("username", .string(), always: false),
-            .readOnly("token_type", .string(), always: false),
-            .readOnly("iss", .string(), always: false), .readOnly("aud", .string(), always: false),
-            .readOnly("sub", .uuid, always: false),
-            .readOnly("tenant_id", .uuid, nullable: true, always: false),
-            .readOnly("iat", .integer(0...Int.max), always: false),
-            .readOnly("exp", .integer(0...Int.max), always: false),
+                "The id of the API key, or the client contract that the app's token was issued "
+                    + "for."),
+            .readOnly(
+                "username", .string(), always: false,
+                "The email address of the user whom the app's token stands for; absent for an API "
+                    + "key."),
+            .readOnly("token_type", .string(), always: false, "Always `Bearer`."),
+            .readOnly("iss", .string(), always: false, "The public URL of this server."),
+            .readOnly(
+                "aud", .string(), always: false,
+                "The client contract that the app's token was issued for, for example `immich`; "
+                    + "absent for an API key."),
+            .readOnly(
+                "sub", .uuid, always: false,
+                "The id of the user whom the token stands for or who owns the API key. For a key "
+                    + "of the tenant itself, it is the tenant's id; for a key of the platform, it "
+                    + "is absent."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true, always: false,
+                "The id of the tenant of the API key or of the token's user; `null` for a key of "
+                    + "the platform."),
+            .readOnly(
+                "iat", .integer(0...Int.max), always: false,
+                "When the app's token was issued, in seconds since 1970; absent for an API key."),
+            .readOnly(
+                "exp", .integer(0...Int.max), always: false,
+                "When the API key or the token expires, in seconds since 1970; absent for a key "
+                    + "that never expires."),
             .readOnly(
                 "external_id", .string(), always: false,
-                "The user's id in the tenant's own system."),
+                "The id of the user in the tenant's own system; absent if there is none."),
             .readOnly(
-                "attributes", .attributes, always: false, "The user's public attributes."),
+                "attributes", .attributes, always: false,
+                "The user's public attributes; absent for an API key that no user owns."),
         ])
 }
 

@@ -30,12 +30,20 @@ enum KeyVerificationEndpoints {
         body: .json(
             ObjectShape(
                 "APIKeyVerifications",
-                [.required("keys", .array(of: .object(asked), max: 1000))])),
+                [
+                    .required(
+                        "keys", .array(of: .object(asked), max: 1000),
+                        "The keys to verify, each with the use for which it is presented.")
+                ])),
         answers: [
             .ok(
                 ObjectShape(
                     "APIKeyVerdicts",
-                    [.readOnly("results", .array(of: .object(verdictShape), max: 1000))]))
+                    [
+                        .readOnly(
+                            "results", .array(of: .object(verdictShape), max: 1000),
+                            "One verdict for each key of the request, in the same order.")
+                    ]))
         ],
         maxBody: 1 << 20
     ) { call in
@@ -50,7 +58,7 @@ enum KeyVerificationEndpoints {
     private static let asked = ObjectShape(
         "APIKeyVerification",
         [
-            .required("key", .string(max: 1024)),
+            .required("key", .string(max: 1024), "The whole secret of the key to verify."),
             .optional(
                 "scopes", .array(of: .string(min: 1, max: 100), max: 100),
                 "The scopes that the key must have."),
@@ -66,33 +74,56 @@ enum KeyVerificationEndpoints {
     private static let verdictShape = ObjectShape(
         "APIKeyVerdict",
         [
-            .readOnly("valid", .bool),
+            .readOnly(
+                "valid", .bool,
+                "Whether the key may be used now, as the request describes the use. If false, "
+                    + "`code` says why not."),
             .readOnly(
                 "code",
                 .enumeration(APIKeyVerdict.allCases.filter { $0 != .valid }.map(\.rawValue)),
-                always: false),
+                always: false,
+                "Why the key is not valid; absent if it is. `unknown`: no key has this secret, or "
+                    + "the caller may not verify the key. `user_suspended`, `user_pending` and "
+                    + "`user_deleted` are about the user who owns the key."),
             .readOnly(
                 "retry_after", .integer(1...60), always: false,
                 "If the key is over its limit per minute: the seconds until it is valid again."),
-            .readOnly("key_id", .uuid, always: false),
-            .readOnly("tenant_id", .uuid, nullable: true, always: false),
-            .readOnly("name", .string(), always: false),
+            .readOnly("key_id", .uuid, always: false, "The key's id; absent if `valid` is false."),
             .readOnly(
-                "environment", .enumeration(of: APIKeySecret.Environment.self), always: false),
+                "tenant_id", .uuid, nullable: true, always: false,
+                "The id of the tenant that the key belongs to; `null` for a key of the platform, "
+                    + "absent if `valid` is false."),
+            .readOnly(
+                "name", .string(), always: false, "The key's name; absent if `valid` is false."),
+            .readOnly(
+                "environment", .enumeration(of: APIKeySecret.Environment.self), always: false,
+                "Whether the key is for live or for test use; absent if `valid` is false."),
             .readOnly(
                 "owner",
                 .object(
                     ObjectShape([
-                        .readOnly("type", .enumeration(["user", "tenant", "platform"])),
-                        .readOnly("id", .uuid, nullable: true),
-                    ])), always: false),
-            .readOnly("scopes", .array(of: .string()), always: false),
-            .readOnly("expires_at", .timestamp, nullable: true, always: false),
+                        .readOnly(
+                            "type", .enumeration(["user", "tenant", "platform"]),
+                            "Whether a user, the tenant or the platform owns the key."),
+                        .readOnly(
+                            "id", .uuid, nullable: true,
+                            "The id of the user or of the tenant that owns the key; `null` for the "
+                                + "platform."),
+                    ])), always: false, "Who owns the key; absent if `valid` is false."),
+            .readOnly(
+                "scopes", .array(of: .string()), always: false,
+                "All scopes that the key has, not only those that the request asked about; absent "
+                    + "if `valid` is false."),
+            .readOnly(
+                "expires_at", .timestamp, nullable: true, always: false,
+                "When the key expires; `null` if it never does, absent if `valid` is false."),
             .readOnly(
                 "external_id", .string(), always: false,
-                "The user's id in the tenant's own system."),
+                "The id, in the tenant's own system, of the user who owns the key; absent if there "
+                    + "is none."),
             .readOnly(
-                "attributes", .attributes, always: false, "The user's public attributes."),
+                "attributes", .attributes, always: false,
+                "The public attributes of the user who owns the key; absent if no user does."),
         ])
 }
 
@@ -106,7 +137,12 @@ enum KeyIdentification {
             + "secret is not stored.",
         access: .principal,
         body: .json(
-            ObjectShape("APIKeyIdentification", [.required("key", .string(min: 1, max: 1024))])),
+            ObjectShape(
+                "APIKeyIdentification",
+                [
+                    .required(
+                        "key", .string(min: 1, max: 1024), "The whole secret of the key to find.")
+                ])),
         answers: [.ok(shape)], problems: [.notFound]
     ) { call in
         guard let secret = APIKeySecret(try call.input.string("key")),
@@ -140,9 +176,12 @@ enum KeyIdentification {
     private static let shape = ObjectShape(
         "IdentifiedAPIKey",
         [
-            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
-            .readOnly("name", .string()),
-            .readOnly("status", .enumeration(of: APIKey.Status.self)),
+            .readOnly("id", .uuid, "The key's id."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant that the key belongs to; `null` for a key of the platform."),
+            .readOnly("name", .string(), "The key's name."),
+            .readOnly("status", .enumeration(of: APIKey.Status.self), APIKeyRow.statusText),
             .readOnly(
                 "leaked_at", .timestamp, nullable: true,
                 "When the key was last sent in a URL, from which access logs may have stored it; "

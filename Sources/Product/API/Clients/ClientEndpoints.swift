@@ -104,8 +104,14 @@ extension ClientRow {
                 "The client's settings: `provider`, `client_id`, `secret` and `token_seconds`, and "
                     + "those that only this client has."),
             .readOnly("secret_set", .bool, "Whether a client secret is stored."),
-            .readOnly("created_at", .timestamp, nullable: true),
-            .readOnly("updated_at", .timestamp, nullable: true),
+            .readOnly(
+                "created_at", .timestamp, nullable: true,
+                "When the tenant configured the client for the first time; `null` if it never "
+                    + "did."),
+            .readOnly(
+                "updated_at", .timestamp, nullable: true,
+                "When the tenant last changed the client's configuration; `null` if it never "
+                    + "configured the client."),
         ])
 }
 

@@ -55,10 +55,11 @@ extension FailedSignIn: JSONView {
     static let shape = ObjectShape(
         "FailedSignIn",
         [
-            .readOnly("id", .uuid),
+            .readOnly("id", .uuid, "The id of the entry."),
             .readOnly(
                 "tenant_id", .uuid, nullable: true,
-                "The id of the tenant; `null` if the sign-in was not at a tenant's page."),
+                "The id of the tenant at whose client or page the sign-in was; `null` if it was at "
+                    + "a page of the platform."),
             .readOnly(
                 "client", .string(),
                 "The client. `hosted` stands for the sign-in pages of this server, `console` for "
@@ -73,7 +74,8 @@ extension FailedSignIn: JSONView {
                     + "`wrong_password` or `wrong_pin`."),
             .readOnly(
                 "tries", .integer(1...Int.max), nullable: true,
-                "The number of wrong passwords or PINs within the minute."),
+                "The number of wrong passwords or PINs within the minute; `null` for any other "
+                    + "failure."),
             .readOnly(
                 "user_id", .uuid, nullable: true,
                 "The user whose password or PIN was wrong; `null` for an operator and for an "
@@ -87,9 +89,17 @@ extension FailedSignIn: JSONView {
             .readOnly(
                 "reference", .string(), nullable: true,
                 "The reference that the page showed; `null` if it showed none."),
-            .readOnly("ip", .string(), nullable: true),
-            .readOnly("user_agent", .string(), nullable: true),
-            .readOnly("created_at", .timestamp),
+            .readOnly(
+                "ip", .string(), nullable: true,
+                "The IP address that the request came from; `null` if it is unknown. After several "
+                    + "attempts, it is the address of the last request."),
+            .readOnly(
+                "user_agent", .string(), nullable: true,
+                "The `User-Agent` of the request; `null` if it had none. After several attempts, "
+                    + "it is that of the last request."),
+            .readOnly(
+                "created_at", .timestamp,
+                "When the sign-in failed. After several attempts, it is the time of the first."),
         ])
 
     func write(to json: inout JSONWriter) {

@@ -208,11 +208,13 @@ extension DomainRow: JSONView {
     static let shape = ObjectShape(
         "Domain",
         [
-            .readOnly("id", .uuid),
+            .readOnly("id", .uuid, "The id of the tenant's claim on the domain."),
             FieldShape(
                 "domain", .string(min: 1, max: 255, rule: .domain),
                 "The email domain; returned as an A-label.", example: .string("example.com")),
-            .readOnly("display", .string()),
+            .readOnly(
+                "display", .string(),
+                "The domain in Unicode, for people to read, for example `bücher.example`."),
             .optional(
                 "include_subdomains", .bool,
                 "Whether addresses at subdomains count as addresses of the domain."),
@@ -225,7 +227,10 @@ extension DomainRow: JSONView {
                 "role", .enumeration(["member", "manager"]),
                 "The role of users who join with an address of the domain; `null` for the policy's "
                     + "default."),
-            .readOnly("status", .enumeration(of: TenantDomain.Status.self)),
+            .readOnly(
+                "status", .enumeration(of: TenantDomain.Status.self),
+                "`pending`: the domain has no effect until it is verified. `verified`: the domain "
+                    + "applies to sign-ups, and no other tenant can verify it."),
             .readOnly(
                 "verification",
                 .object(
@@ -237,12 +242,24 @@ extension DomainRow: JSONView {
                                 "How the domain is verified: by its DNS record, or by an "
                                     + "operator's decision."
                             ),
-                            .readOnly("record_name", .string()),
-                            .readOnly("record_value", .string()),
-                            .readOnly("lost_at", .timestamp, nullable: true),
-                        ]))),
-            .readOnly("created_at", .timestamp),
-            .readOnly("verified_at", .timestamp, nullable: true),
+                            .readOnly(
+                                "record_name", .string(),
+                                "The name of the DNS TXT record that verifies the domain."),
+                            .readOnly(
+                                "record_value", .string(),
+                                "The value that the DNS TXT record must have."),
+                            .readOnly(
+                                "lost_at", .timestamp, nullable: true,
+                                "When a check found for the first time that the DNS record of the "
+                                    + "verified domain is missing; `null` if it is not missing. "
+                                    + "After a week without the record, the domain is `pending` "
+                                    + "again."),
+                        ])),
+                "How the domain is verified, and the DNS record for it."),
+            .readOnly("created_at", .timestamp, "When the tenant claimed the domain."),
+            .readOnly(
+                "verified_at", .timestamp, nullable: true,
+                "When the domain was last verified; `null` while it is `pending`."),
         ])
 
     /// The shape of a change. `domain` and `include_subdomains` are read-only, since the claim was

@@ -88,8 +88,8 @@ struct InactivityPreview: Sendable {
                                 "The number of users; at most 10,000 are counted."),
                             .readOnly(
                                 "exact", .bool,
-                                "Whether the number is exact; otherwise there are at least this "
-                                    + "many."),
+                                "Whether `value` is exact. If false, counting stopped early, and "
+                                    + "there are at least this many users."),
                             .readOnly(
                                 "ids", .array(of: .uuid, max: shown),
                                 "The ids of the first users."),

@@ -351,15 +351,33 @@ extension ObjectShape {
         ObjectShape(
             item.name.map { $0 + "List" },
             [
-                .required("items", .array(of: .object(item), max: 200)),
-                FieldShape("next_cursor", .string(max: 1024), required: true, nullable: true),
+                .required(
+                    "items", .array(of: .object(item), max: 200),
+                    "The part of the list that this page has."),
+                FieldShape(
+                    "next_cursor", .string(max: 1024), required: true, nullable: true,
+                    "The value of `cursor` for the next page; `null` on the last page."),
                 .required(
                     "total",
                     .object(
                         ObjectShape([
-                            .required("value", .integer(0...Int.max)), .required("exact", .bool),
-                        ]))),
-            ] + (hasHistogram ? [.optional("histogram", .object(ListHistogram.shape))] : []))
+                            .required(
+                                "value", .integer(0...Int.max),
+                                "The number of items that were counted."),
+                            .required(
+                                "exact", .bool,
+                                "Whether `value` is exact. If false, counting stopped early, and "
+                                    + "there are at least this many items."),
+                        ])),
+                    "The number of items on all pages together."),
+            ]
+                + (hasHistogram
+                    ? [
+                        .optional(
+                            "histogram", .object(ListHistogram.shape),
+                            "How many of the matching items are in each part of the period; "
+                                + "present only if the request asks for it.")
+                    ] : []))
     }
 
     static let problem = ObjectShape(

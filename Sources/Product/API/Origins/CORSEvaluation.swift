@@ -21,9 +21,11 @@ enum CORSEvaluation {
                 "The path of the request. It decides which allow lists apply."),
             FieldShape(
                 "origin", .string(max: 2048), required: true,
+                "The origin of the page, as the browser sends it.",
                 example: .string("https://app.example.com")),
             FieldShape(
                 "method", .enumeration(of: HTTP.Method.self), required: true,
+                "The method of the request that the page wants to make.",
                 example: .string("POST")),
             FieldShape(
                 "request_headers", .any,
@@ -36,24 +38,45 @@ enum CORSEvaluation {
     private static let answer = ObjectShape(
         "CorsAnswer",
         [
-            .readOnly("allowed", .bool), .readOnly("rule", .string()),
-            .readOnly("reason", .string()),
+            .readOnly(
+                "allowed", .bool,
+                "Whether the browser lets the page read the response. For this, both the preflight "
+                    + "and the request itself must be allowed."),
+            .readOnly(
+                "rule", .string(),
+                "What the origin matches: `exact` or `wildcard` for an entry of an allow list, "
+                    + "`dev_origins` for the tenant's setting, `own` for an origin of this server, "
+                    + "`public` for a document that every origin may read, or `none`. `absent` "
+                    + "means that no origin was given."),
+            .readOnly(
+                "reason", .string(),
+                "Why the request is allowed, for example `listed`, or refused, for example "
+                    + "`origin_not_listed`, `method_not_allowed` or `header_not_allowed`. If only "
+                    + "the preflight is refused, it is the preflight's reason."),
             .readOnly(
                 "preflight",
                 .object(
                     ObjectShape([
-                        .readOnly("status", .integer(200...599), "The HTTP status."),
-                        .readOnly("headers", headers),
-                    ]))),
+                        .readOnly(
+                            "status", .integer(200...599), "The HTTP status of the answer."),
+                        .readOnly(
+                            "headers", headers,
+                            "The header fields that the CORS policy adds to the answer, by name."),
+                    ])),
+                "The answer to the preflight, with which a browser asks before some requests "
+                    + "whether it may send them."),
             .readOnly(
                 "response",
                 .object(
                     ObjectShape([
                         .readOnly(
                             "status", .integer(200...599), nullable: true,
-                            "The HTTP status; `null` if the endpoint decides it."),
-                        .readOnly("headers", headers),
-                    ]))),
+                            "The HTTP status of the answer; `null` if the endpoint decides it."),
+                        .readOnly(
+                            "headers", headers,
+                            "The header fields that the CORS policy adds to the answer, by name."),
+                    ])),
+                "The answer to the request itself."),
         ])
 
     static let endpoint = Endpoint(

@@ -260,7 +260,11 @@ extension CORSOriginRow: JSONView {
     static let shape = ObjectShape(
         "CorsOrigin",
         [
-            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly("id", .uuid, "The id of the entry in the allow list."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant whose allow list has the entry; `null` for the platform's "
+                    + "list."),
             FieldShape(
                 "origin", .string(min: 1, max: 512),
                 "The origin as browsers send it. Other spellings are converted to this form.",
@@ -269,12 +273,24 @@ extension CORSOriginRow: JSONView {
                 "credentials", .bool,
                 "Whether requests from the origin may carry cookies. This applies only to the "
                     + "paths of client contracts."),
-            .nullable("label", .string(min: 1, max: 200, rule: .displayName)),
-            .nullable("expires_at", .timestamp),
-            .readOnly("created_at", .timestamp),
+            .nullable(
+                "label", .string(min: 1, max: 200, rule: .displayName),
+                "Your own label for the origin; `null` if there is none. It has no effect."),
+            .nullable(
+                "expires_at", .timestamp,
+                "From when on the origin is no longer allowed; `null` if it is allowed until it is "
+                    + "removed."),
+            .readOnly("created_at", .timestamp, "When the origin was added to the list."),
             .readOnly(
                 "created_by",
-                .object(ObjectShape([.required("type", .string()), .required("id", .string())]))),
+                .object(
+                    ObjectShape([
+                        .required(
+                            "type", .string(),
+                            "The kind of caller: `operator`, `user` or `key` (an API key)."),
+                        .required(
+                            "id", .string(), "The id of the operator, the user or the API key."),
+                    ])), "Who added the origin to the list."),
         ])
 
     static let created = shape.adding(
@@ -297,9 +313,15 @@ extension CORSOriginRow: JSONView {
     static let wholeList = ObjectShape(
         "CorsOriginWholeList",
         [
-            .required("items", .array(of: .object(line), max: 1000)),
-            .readOnly("next_cursor", .string(max: 1024), nullable: true),
-            .readOnly("total", .any),
+            .required(
+                "items", .array(of: .object(line), max: 1000),
+                "All entries of the new list. An origin that is missing here is removed."),
+            .readOnly(
+                "next_cursor", .string(max: 1024), nullable: true,
+                "Without effect here; it is accepted because the list that GET returns has it."),
+            .readOnly(
+                "total", .any,
+                "Without effect here; it is accepted because the list that GET returns has it."),
         ])
 }
 

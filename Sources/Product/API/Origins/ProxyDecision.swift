@@ -13,8 +13,16 @@ package enum ProxyDecision {
     private static let answer = ObjectShape(
         "CorsDecision",
         [
-            .readOnly("allowed", .bool), .readOnly("rule", .string()),
-            .readOnly("reason", .string()),
+            .readOnly(
+                "allowed", .bool, "Always true. A refusal is a response 403 with a problem."),
+            .readOnly(
+                "rule", .string(),
+                "What the origin matches: `exact` or `wildcard` for an entry of an allow list, "
+                    + "`dev_origins` for the tenant's setting, or `own` for an origin of this "
+                    + "server. `absent` means that the request has no origin."),
+            .readOnly(
+                "reason", .string(),
+                "Why the request is allowed: `listed`, `own_origin` or `no_origin`."),
         ])
 
     static let endpoint = Endpoint(

@@ -70,13 +70,16 @@ enum AttentionView {
     }
 
     private static let tenant = ObjectShape([
-        .readOnly("id", .uuid), .readOnly("slug", .string()), .readOnly("name", .string()),
+        .readOnly("id", .uuid, "The tenant's id."),
+        .readOnly("slug", .string(), "The tenant's slug."),
+        .readOnly("name", .string(), "The tenant's name."),
     ])
     private static let count = ObjectShape([
-        .readOnly("value", .integer(1...Int.max)),
+        .readOnly("value", .integer(1...Int.max), "The number that was counted."),
         .readOnly(
             "exact", .bool,
-            "Whether the number is exact; otherwise there are at least this many."),
+            "Whether `value` is exact. If false, counting stopped early, and there are at least "
+                + "this many."),
     ])
     static let shape = ObjectShape(
         "Attention",
@@ -98,11 +101,16 @@ enum AttentionView {
             ),
             .readOnly(
                 "tenant", .object(tenant), nullable: true,
-                "The tenant; `null` for providers and for keys of the platform."),
-            .readOnly("count", .object(count)),
+                "The tenant that the item is about; `null` for `sign_in_unset`, for providers and "
+                    + "for keys of the platform."),
+            .readOnly(
+                "count", .object(count),
+                "How many people, domains, invites, keys, origins or providers need attention; 1 "
+                    + "for `sign_in_unset`."),
             .readOnly(
                 "since", .timestamp, nullable: true,
-                "For providers: the time of the first failure."),
+                "For `providers_unreachable`: when the first of the failures began; otherwise "
+                    + "`null`."),
             .readOnly(
                 "more_tenants", .bool,
                 "Whether there are more tenants, with smaller numbers, that the response omits."),

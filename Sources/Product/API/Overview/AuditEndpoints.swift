@@ -106,20 +106,45 @@ extension AuditRow: JSONView {
         }
     }
 
-    private static let party = ObjectShape([
-        .readOnly("type", .string()), .readOnly("id", .string()), .readOnly("name", .string()),
+    private static let actorShape = ObjectShape([
+        .readOnly(
+            "type", .string(),
+            "The kind of actor, for example `operator`, `user`, `key` (an API key), `hook`, "
+                + "`command_line` or `system` (Gatehouse itself)."),
+        .readOnly("id", .string(), "The actor's id; `gatehouse` for Gatehouse itself."),
+        .readOnly(
+            "name", .string(),
+            "The actor's name or email address at the time of the event. Later changes do not "
+                + "change it."),
+    ])
+    private static let targetShape = ObjectShape([
+        .readOnly(
+            "type", .string(), "The type of the object, for example `user` or `api_key`."),
+        .readOnly(
+            "id", .string(), "The object's id. The object may have been deleted since the event."),
+        .readOnly(
+            "name", .string(),
+            "The object's name or email address at the time of the event. Later changes do not "
+                + "change it."),
     ])
 
     static let shape = ObjectShape(
         "AuditEvent",
         [
-            .readOnly("id", .uuid),
+            .readOnly("id", .uuid, "The event's id."),
             .readOnly(
                 "seq", .integer(0...Int.max), nullable: true,
                 "The number in the sealed sequence; `null` until the event is sealed."),
-            .readOnly("occurred_at", .timestamp), .readOnly("actor", .object(party)),
-            .readOnly("action", .string()), .readOnly("target", .object(party)),
-            .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly("occurred_at", .timestamp, "When the change was made."),
+            .readOnly("actor", .object(actorShape), "Who made the change."),
+            .readOnly(
+                "action", .string(),
+                "What was done, for example `user.created` or `api_key.revoked`."),
+            .readOnly("target", .object(targetShape), "The object that was changed."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant that the event belongs to; `null` for an event of the "
+                    + "platform."),
             .readOnly(
                 "tenant_name", .string(), nullable: true,
                 "The tenant's current name; `null` for the platform, and if the tenant no longer "
@@ -131,9 +156,13 @@ extension AuditRow: JSONView {
             .readOnly(
                 "decision_id", .uuid, nullable: true,
                 "The id of the decision that caused the event, if any."),
-            .readOnly("ip", .string(), nullable: true),
+            .readOnly(
+                "ip", .string(), nullable: true,
+                "The IP address that the request came from; `null` if no request caused the "
+                    + "event."),
             .readOnly(
                 "changes", .map(of: .array(of: .any, max: 2)),
-                "Each changed field, with its value before and after."),
+                "The changed fields by name, each as a list of the value before and the value "
+                    + "after; `null` stands for no value. Secrets are left out."),
         ])
 }

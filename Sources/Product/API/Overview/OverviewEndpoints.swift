@@ -208,10 +208,12 @@ extension ListHistogram {
 
     private static let bar = ObjectShape([
         .readOnly("at", .timestamp, "When the bar begins. The bar ends when the next bar begins."),
-        .readOnly("count", .integer(0...most)),
+        .readOnly(
+            "count", .integer(0...most),
+            "The number of items in the bar; at most 1,000 are counted."),
         .readOnly(
             "exact", .bool,
-            "Whether the number is exact; otherwise counting stopped early and there are more."),
+            "Whether `count` is exact. If false, counting stopped early, and there are more."),
     ])
 
     static let shape = ObjectShape(
@@ -224,6 +226,8 @@ extension ListHistogram {
             .readOnly(
                 "until", .timestamp,
                 "When the last bar ends: the requested `until` or, if absent, now."),
-            .readOnly("bars", .array(of: .object(bar))),
+            .readOnly(
+                "bars", .array(of: .object(bar)),
+                "The parts of the period, oldest first, each with its number of items."),
         ])
 }

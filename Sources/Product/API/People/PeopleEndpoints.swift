@@ -253,19 +253,34 @@ extension FoundPerson: JSONView {
                 "tenant",
                 .object(
                     ObjectShape([
-                        .readOnly("id", .uuid), .readOnly("slug", .string()),
-                        .readOnly("name", .string()),
-                        .readOnly("status", .enumeration(of: Tenant.Status.self)),
-                    ]))),
+                        .readOnly("id", .uuid, "The tenant's id."),
+                        .readOnly("slug", .string(), "The tenant's slug."),
+                        .readOnly("name", .string(), "The tenant's name."),
+                        .readOnly(
+                            "status", .enumeration(of: Tenant.Status.self),
+                            "Whether the tenant is active, suspended or deleted."),
+                    ])), "The tenant that the user belongs to."),
             .readOnly("id", .uuid, "The id of the user in the tenant."),
-            .readOnly("email", .string(max: 320)), .readOnly("name", .string(), nullable: true),
-            .readOnly("status", .enumeration(of: User.Status.self)),
-            .readOnly("role", .enumeration(of: UserRole.self)),
-            .readOnly("created_at", .timestamp),
-            .readOnly("last_sign_in_at", .timestamp, nullable: true),
+            .readOnly("email", .string(max: 320), "The user's email address in the tenant."),
+            .readOnly(
+                "name", .string(), nullable: true, "The user's name; `null` if none is known."),
+            .readOnly(
+                "status", .enumeration(of: User.Status.self),
+                "The user's status. `pending`: the person has not joined yet, for example because "
+                    + "an invite is not accepted or an approval is missing."),
+            .readOnly(
+                "role", .enumeration(of: UserRole.self),
+                "The user's role in the tenant. A `member` has the fewest rights, an `admin` the "
+                    + "most."),
+            .readOnly("created_at", .timestamp, "When the user was created."),
+            .readOnly(
+                "last_sign_in_at", .timestamp, nullable: true,
+                "When the user last signed in; `null` if never. It is updated at most once a "
+                    + "minute."),
             .readOnly(
                 "found_by", .array(of: .enumeration(of: Way.self)),
-                "How the search found the user."),
+                "How the search found the user: by the `address`, a `former_address`, an "
+                    + "`identity` or an `invite`."),
         ])
 }
 

@@ -31,7 +31,12 @@ package enum HookCredentialEndpoints {
         body: .json(
             ObjectShape(
                 "HookCredentialCreation",
-                [.nullable("name", .string(min: 1, max: 200, rule: .displayName))])),
+                [
+                    .nullable(
+                        "name", .string(min: 1, max: 200, rule: .displayName),
+                        "Your own name for the credential, which people see in lists and in the "
+                            + "audit log.")
+                ])),
         answers: [.created(HookCredentialRow.secretShape)], idempotent: true, secret: true,
         exists: ProviderEndpoints.exists
     ) { call in
@@ -66,18 +71,24 @@ extension HookCredentialRow: JSONView {
     static let shape = ObjectShape(
         "HookCredential",
         [
-            .readOnly("id", .uuid, "The access key id."), .readOnly("provider_id", .uuid),
-            .readOnly("name", .string(), nullable: true),
-            .readOnly("created_by", .object(APIKeyRow.makerShape)),
+            .readOnly("id", .uuid, "The credential's id, which is its AWS access key id."),
+            .readOnly(
+                "provider_id", .uuid,
+                "The id of the provider for whose events the credential is valid."),
+            .readOnly(
+                "name", .string(), nullable: true,
+                "Your own name for the credential; `null` if it has none."),
+            .readOnly(
+                "created_by", .object(APIKeyRow.makerShape), "Who created the credential."),
             .readOnly(
                 "expires_at", .timestamp, nullable: true,
                 "When the credential expires, together with the API key that created it; `null` if "
-                    + "a person created the credential."),
+                    + "it never expires."),
             .readOnly(
                 "allowed_ips", .array(of: .string()),
-                "The IP addresses that the credential may be used from. They are those of the API "
-                    + "key that created it."),
-            .readOnly("created_at", .timestamp),
+                "The addresses or blocks (CIDR) that the credential may be used from, which are "
+                    + "those of the API key that created it; empty for any."),
+            .readOnly("created_at", .timestamp, "When the credential was created."),
         ])
 
     static let secretShape = shape.adding(

@@ -99,12 +99,31 @@ struct CognitoEvent: Sendable {
     static let shape = ObjectShape(
         "CognitoEvent", open: true,
         [
-            .required("triggerSource", .string(min: 1, max: 255)),
-            .required("userPoolId", .string(min: 1, max: 255)),
-            .required("userName", .string(min: 1, max: 1024)),
-            .required("request", .object(ObjectShape(open: true))),
-            .nullable("callerContext", .object(ObjectShape(open: true))),
-            .nullable("response", .any, "The event's `response`, as Cognito sends it."),
+            .required(
+                "triggerSource", .string(min: 1, max: 255),
+                "The trigger that sent the event. The pre-signup hook requires a trigger that "
+                    + "begins with `PreSignUp_`; the post-confirmation hook acts only on "
+                    + "`PostConfirmation_ConfirmSignUp`."),
+            .required(
+                "userPoolId", .string(min: 1, max: 255),
+                "The id of the Cognito pool that sent the event."),
+            .required(
+                "userName", .string(min: 1, max: 1024),
+                "The person's user name in the pool. For `PreSignUp_ExternalProvider`, it is the "
+                    + "upstream's name, `_` and the person's identifier there."),
+            .required(
+                "request", .object(ObjectShape(open: true)),
+                "The event's `request`, as Cognito sends it. `userAttributes` has the person's "
+                    + "address and name; `clientMetadata` can have the requested `tenant`, an "
+                    + "`invite_token`, a `join_token` or a `link_grant`."),
+            .nullable(
+                "callerContext", .object(ObjectShape(open: true)),
+                "The event's `callerContext`, as Cognito sends it. Its `clientId` is the app "
+                    + "client that the person signs up at."),
+            .nullable(
+                "response", .any,
+                "The event's `response`, as Cognito sends it. In the answer to a pre-signup event, "
+                    + "`autoConfirmUser`, `autoVerifyEmail` and `autoVerifyPhone` are false."),
         ])
 
     /// Reads an event. Throws 422 with every error, as for other bodies.

@@ -169,8 +169,15 @@ extension DecisionRow: JSONView {
     static let shape = ObjectShape(
         "Decision",
         [
-            .readOnly("id", .uuid), .readOnly("created_at", .timestamp),
-            .readOnly("outcome", .enumeration(of: Outcome.self)),
+            .readOnly("id", .uuid, "The decision's id."),
+            .readOnly("created_at", .timestamp, "When the decision was made."),
+            .readOnly(
+                "outcome", .enumeration(of: Outcome.self),
+                "`created`: a user was created, who may wait for approval. `linked`: the identity "
+                    + "was linked to an existing user, or a pending user was activated. "
+                    + "`existing`: the person was known already. `reserved`: the person signs up "
+                    + "at a Cognito pool, and the rules run again when the address is proved. "
+                    + "`deferred`: the person has to choose a tenant. `refused`: see `reason`."),
             .readOnly(
                 "reason", .enumeration(of: Reason.self), nullable: true,
                 "The reason for the outcome, if there is one."),
@@ -179,25 +186,56 @@ extension DecisionRow: JSONView {
                 "The reference that the person was shown. A tenant reads only its own part of a "
                     + "decision that belongs to no tenant; the members that the tenant may not "
                     + "read are `null`."),
-            .readOnly("email", .string(), nullable: true),
-            .readOnly("provider", .string(), nullable: true),
+            .readOnly(
+                "email", .string(), nullable: true,
+                "The person's email address, as the sign-in stated it; `null` if it was missing or "
+                    + "malformed."),
+            .readOnly(
+                "provider", .string(), nullable: true,
+                "The kind of the person's identity provider, for example `google`, `oidc` or "
+                    + "`password`."),
             .readOnly(
                 "provider_name", .string(), always: false,
                 "The name of the registered provider that the call is about, if there is one."),
-            .readOnly("issuer", .string(), nullable: true),
-            .readOnly("subject", .string(), nullable: true),
-            .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly(
+                "issuer", .string(), nullable: true,
+                "The provider's issuer: its URL or, for a Cognito pool, the pool's id or "
+                    + "`<pool>/<upstream>`."),
+            .readOnly(
+                "subject", .string(), nullable: true, "The person's identifier at the issuer."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant that the decision belongs to; `null` if it belongs to none. "
+                    + "In the part of such a decision that a tenant reads, it is that tenant's "
+                    + "id."),
             .readOnly(
                 "tenant_name", .string(), always: false,
                 "The name of the tenant; absent if the decision belongs to no tenant."),
-            .readOnly("user_id", .uuid, nullable: true),
-            .readOnly("invite_id", .uuid, nullable: true),
-            .readOnly("policy_version", .integer(1...1_000_000_000), nullable: true),
+            .readOnly(
+                "user_id", .uuid, nullable: true,
+                "The id of the user who was found or created; `null` if there is none. For a user "
+                    + "who was merged into another, it is the id of the other."),
+            .readOnly(
+                "invite_id", .uuid, nullable: true,
+                "The id of the invite that was used or refused; `null` if there is none."),
+            .readOnly(
+                "policy_version", .integer(1...1_000_000_000), nullable: true,
+                "The version of the tenant's policy that was applied; `null` if the decision "
+                    + "belongs to no tenant."),
             .readOnly(
                 "trace", .array(of: .any),
                 "The rules that were applied, each with its result and what it examined."),
-            .readOnly("duration_ms", .any), .readOnly("request_id", .string(), nullable: true),
+            .readOnly(
+                "duration_ms", .any,
+                "How many milliseconds the decision took, as a number with a fraction; `null` in "
+                    + "a tenant's part of a decision that belongs to no tenant."),
+            .readOnly(
+                "request_id", .string(), nullable: true,
+                "The id of the request that caused the decision, as its response had it in "
+                    + "`X-Request-Id`; `null` if there is none."),
             NearestYes.field,
-            .readOnly("replay_of", .uuid, nullable: true),
+            .readOnly(
+                "replay_of", .uuid, nullable: true,
+                "Always `null`. A repeated event gets the recorded decision, not a new one."),
         ])
 }

@@ -117,7 +117,12 @@ enum LambdaEndpoint {
     /// The body that the Lambda runtime returns when a function throws.
     private static let functionError = ObjectShape(
         "FunctionError",
-        [.readOnly("errorMessage", .string()), .readOnly("errorType", .string())])
+        [
+            .readOnly(
+                "errorMessage", .string(),
+                "A text that can be shown to the person whose sign-up was refused."),
+            .readOnly("errorType", .string(), "Always `SignUpRefused`."),
+        ])
 
     private static func invocation(_ request: Request) throws -> Invocation {
         guard let name = request.first("x-amz-invocation-type") else { return .requestResponse }

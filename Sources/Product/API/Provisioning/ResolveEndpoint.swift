@@ -109,25 +109,50 @@ enum AttemptShape {
                 "provider", .string(min: 1, max: 255), required: true,
                 "The kind of a provider, or the id of a registered provider.",
                 example: .string("google")),
-            .nullable("issuer", .string(min: 1, max: 1024)),
+            .nullable(
+                "issuer", .string(min: 1, max: 1024),
+                "The provider's issuer: its URL or, for a Cognito pool, the pool's id. If absent, "
+                    + "the only provider of the kind is meant."),
             .required(
                 "subject", .string(min: 1, max: 1024),
                 "The person's identifier at the issuer."),
-            .nullable("email", .string(max: 1024)),
-            .nullable("email_verified", .bool),
-            .nullable("name", .string(max: ProvisioningCall.nameLimit)),
+            .nullable(
+                "email", .string(max: 1024),
+                "The person's email address, as the provider states it; `null` if it states none."),
+            .nullable(
+                "email_verified", .bool,
+                "Whether the provider states that it has verified `email`; `null` if it states "
+                    + "neither. If false, not even an authoritative provider is trusted."),
+            .nullable(
+                "name", .string(max: ProvisioningCall.nameLimit),
+                "The person's name, as the provider states it; `null` if it states none."),
             .nullable("tenant", .string(min: 1, max: 63), "The requested tenant, by id or slug."),
-            .nullable("invite_token", .string(min: 1, max: 512)),
-            .nullable("join_token", .string(min: 1, max: 512)),
-            .nullable("link_grant", .string(min: 1, max: 512)),
+            .nullable(
+                "invite_token", .string(min: 1, max: 512),
+                "The token of the invite that the person used; `null` if there is none."),
+            .nullable(
+                "join_token", .string(min: 1, max: 512),
+                "The token of the join link that the person used; `null` if there is none."),
+            .nullable(
+                "link_grant", .string(min: 1, max: 512),
+                "The token of a link grant, which permits once to link this sign-in to a certain "
+                    + "user; `null` if there is none."),
             .nullable(
                 "client_id", .string(min: 1, max: 255), "The client that the person signs in to."),
             .nullable(
                 "event_id", .string(min: 1, max: 255),
                 "The id of the event. Calls with the same id count as the same attempt."),
-            .nullable("ip", .string(max: 64)),
-            .nullable("user_agent", .string(max: 1024)),
-            .nullable("claims", .map(of: .any)),
+            .nullable(
+                "ip", .string(max: 64),
+                "The person's IP address. It is accepted, but neither used nor stored."),
+            .nullable(
+                "user_agent", .string(max: 1024),
+                "The `User-Agent` of the person's browser. It is accepted, but neither used nor "
+                    + "stored."),
+            .nullable(
+                "claims", .map(of: .any),
+                "Other claims of the provider about the person, by name. Only Google's `hd` is "
+                    + "used, the domain of the person's organisation."),
         ])
 
     static func call(_ call: Call) throws -> ProvisioningCall {

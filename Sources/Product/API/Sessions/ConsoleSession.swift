@@ -31,7 +31,8 @@ package struct ConsoleSession {
     static let shape = ObjectShape(
         "ConsoleSession",
         [
-            .readOnly("operator", .object(OperatorRow.shape)),
+            .readOnly(
+                "operator", .object(OperatorRow.shape), "The operator who is signed in."),
             .readOnly(
                 "step_up_until", .timestamp, nullable: true,
                 "Until when the session may make changes that are hard to undo; `null` if a "

@@ -52,7 +52,13 @@ enum UserAccountEndpoints {
             + "minutes, it becomes the user's address. An earlier change that is not confirmed "
             + "yet is cancelled.",
         access: .right(.editUsers),
-        body: .json(ObjectShape("EmailChangeRequest", [.required("email", .email)])),
+        body: .json(
+            ObjectShape(
+                "EmailChangeRequest",
+                [
+                    .required(
+                        "email", .email, "The user's new address, to which the link is mailed.")
+                ])),
         answers: [
             Answer(
                 202,
@@ -63,7 +69,9 @@ enum UserAccountEndpoints {
                             .readOnly(
                                 "email", .string(),
                                 "The address that waits to be confirmed."),
-                            .readOnly("expires_at", .timestamp), ExpiryReason.field,
+                            .readOnly(
+                                "expires_at", .timestamp, "When the mailed link expires."),
+                            ExpiryReason.field,
                         ])))
         ], problems: [.conflict, .emailTaken], idempotent: true, exists: UserEndpoints.exists
     ) { call in
@@ -112,9 +120,18 @@ enum UserAccountEndpoints {
             + "old address reports the change.",
         access: .open,
         body: .json(
-            ObjectShape("EmailConfirmation", [.required("token", .string(min: 1, max: 128))])),
+            ObjectShape(
+                "EmailConfirmation",
+                [
+                    .required(
+                        "token", .string(min: 1, max: 128),
+                        "The token of the mailed link: the text after `#token=`.")
+                ])),
         answers: [
-            .ok(ObjectShape("EmailConfirmed", [.readOnly("email", .string())]))
+            .ok(
+                ObjectShape(
+                    "EmailConfirmed",
+                    [.readOnly("email", .string(), "The address that the user has now.")]))
         ], problems: [.notFound, .emailTaken, .rateLimited], maxBody: 1 << 14
     ) { call in
         let misses = "links that do not fit, from \(call.request.network)"

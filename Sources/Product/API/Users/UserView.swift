@@ -135,7 +135,7 @@ extension IdentityRow: JSONView {
     static let shape = ObjectShape(
         "Identity",
         [
-            .readOnly("id", .uuid),
+            .readOnly("id", .uuid, "The identity's id."),
             FieldShape(
                 "provider", .enumeration(of: ProviderKind.self),
                 "The kind of the provider."),
@@ -146,18 +146,23 @@ extension IdentityRow: JSONView {
                 example: .string("https://accounts.google.com")),
             FieldShape(
                 "subject", .string(min: 1, max: 255, rule: .foreignID),
-                "The provider's identifier of the person.",
+                "The person's identifier at the issuer; for a native user of a Cognito pool, the "
+                    + "user name.",
                 example: .string("110169484474386276334")),
             .nullable("email", .email, "The address that the provider last stated."),
             .readOnly(
                 "email_vouched", .bool,
-                "Whether the provider is trusted to verify the address."),
+                "Whether the provider was trusted to verify `email` when it last stated an "
+                    + "address."),
             .readOnly(
                 "alias_count", .integer(0...Int.max),
                 "The number of the pool's `sub` values that are bound to the identity; at most one "
                     + "for a native user of the pool."),
-            .readOnly("created_at", .timestamp),
-            .readOnly("last_used_at", .timestamp, nullable: true),
+            .readOnly("created_at", .timestamp, "When the identity was linked to the user."),
+            .readOnly(
+                "last_used_at", .timestamp, nullable: true,
+                "When the person last signed in with the identity; `null` if never. It is updated "
+                    + "at most once a minute."),
             .readOnly(
                 "linked_by",
                 .object(
