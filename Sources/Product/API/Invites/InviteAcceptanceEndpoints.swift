@@ -10,7 +10,9 @@ import Text
 package enum InviteAcceptanceEndpoints {
     static let all: [Endpoint] = [preview, accept]
 
-    private static let token = FieldShape.required("token", .string(min: 1, max: 128))
+    private static let token = FieldShape.required(
+        "token", .string(min: 1, max: 128),
+        "The token of the invite: the text after `#token=` in its link.")
 
     private static let preview = Endpoint(
         .post, "/v1/invites/preview", id: "previewInvite", tag: "Invites",
@@ -22,11 +24,17 @@ package enum InviteAcceptanceEndpoints {
                     "InvitePreview",
                     [
                         .readOnly(
-                            "tenant", .object(TenantRow.faceShape)),
-                        .readOnly("email", .string()),
-                        .readOnly("role", .enumeration(of: UserRole.self)),
-                        .readOnly("expires_at", .timestamp),
-                        .readOnly("status", .enumeration(["pending"])),
+                            "tenant", .object(TenantRow.faceShape),
+                            "The tenant that the person is invited to."),
+                        .readOnly("email", .string(), "The email address that is invited."),
+                        .readOnly(
+                            "role", .enumeration(of: UserRole.self),
+                            "The role that the person gets by accepting the invite. A `member` has "
+                                + "the fewest rights, an `admin` the most."),
+                        .readOnly("expires_at", .timestamp, "When the invite expires."),
+                        .readOnly(
+                            "status", .enumeration(["pending"]),
+                            "Always `pending`, since no other invite has a preview."),
                         OfferedProviders.field,
                     ]))
         ],
@@ -53,17 +61,27 @@ package enum InviteAcceptanceEndpoints {
             ObjectShape(
                 "InviteAcceptance",
                 [
-                    token, .required("password", .string(max: 1024)),
+                    token,
+                    .required(
+                        "password", .string(max: 1024),
+                        "The password that the person chooses, at most 1,024 bytes. The "
+                            + "tenant's policy sets the minimum length."),
                     .nullable(
                         "name",
-                        .string(min: 1, max: ProvisioningCall.nameLimit, rule: .displayName)),
+                        .string(min: 1, max: ProvisioningCall.nameLimit, rule: .displayName),
+                        "The person's name; absent or `null` if the person states none."),
                 ])),
         answers: [
             .ok(
                 ObjectShape(
                     "InviteAccepted",
                     [
-                        .readOnly("user", .any), .readOnly("tenant", .object(TenantRow.shape)),
+                        .readOnly(
+                            "user", .any,
+                            "The user who can sign in from now on, without private attributes."),
+                        .readOnly(
+                            "tenant", .object(TenantRow.shape),
+                            "The tenant that the user has joined, without private attributes."),
                         ReturnAddress.shown,
                     ]))
         ],
@@ -183,8 +201,11 @@ enum OfferedProviders {
         .array(
             of: .object(
                 ObjectShape([
-                    .readOnly("id", .uuid), .readOnly("name", .string()),
-                    .readOnly("kind", .string()),
+                    .readOnly("id", .uuid, "The provider's id."),
+                    .readOnly("name", .string(), "The provider's name, as the page shows it."),
+                    .readOnly(
+                        "kind", .string(),
+                        "The kind of the provider: `oidc`, `google` or `github`."),
                 ]))), "The providers where the person can sign in.")
 
     static func member(of tenant: TenantRow, _ call: Call) async throws -> JSONValue.Member {

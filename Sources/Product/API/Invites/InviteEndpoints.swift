@@ -87,7 +87,14 @@ package enum InviteEndpoints {
         access: .right(.manageInvites),
         body: .json(
             ObjectShape(
-                "InviteResend", [.optional("delivery", .enumeration(of: Invite.Delivery.self))])),
+                "InviteResend",
+                [
+                    .optional(
+                        "delivery", .enumeration(of: Invite.Delivery.self),
+                        "`mail`: the person gets the new link by mail. `link`: the response shows "
+                            + "it once, and you hand it over. A request without it means `mail`, "
+                            + "or `link` if the server has no mail server.")
+                ])),
         answers: [.ok(InviteRow.withToken)],
         problems: [.reason(.inviteUsed), .reason(.inviteRevoked), .rateLimited],
         idempotent: true, secret: true, exists: exists

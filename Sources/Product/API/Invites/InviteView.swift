@@ -70,23 +70,43 @@ extension InviteRow {
     static let shape = ObjectShape(
         "Invite",
         [
-            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
-            FieldShape("email", .email, example: .string("ann@example.com")),
+            .readOnly(
+                "id", .uuid,
+                "The invite's id, which stays the same when the invite is sent again."),
+            .readOnly("tenant_id", .uuid, "The id of the tenant that the person is invited to."),
+            FieldShape(
+                "email", .email,
+                "The email address of the person who is invited. The policy decides whether a "
+                    + "person with another address can accept the invite.",
+                example: .string("ann@example.com")),
             .optional(
                 "role", .enumeration(of: UserRole.self),
-                "The role of the person who is invited; the policy's default if absent."),
-            .readOnly("status", .enumeration(of: Invite.Status.self)),
+                "The role that the person gets by accepting the invite. A new invite without it "
+                    + "gets the policy's default."),
+            .readOnly(
+                "status", .enumeration(of: Invite.Status.self),
+                "`pending`: the person can accept the invite. `accepted`: the person accepted it. "
+                    + "`revoked`: it was revoked, or replaced after it expired. `expired`: "
+                    + "`expires_at` has passed."),
             .optional(
                 "expires_at", .timestamp,
-                "When the invite expires, 5 minutes to 90 days from now; after 7 days if absent."),
+                "When the invite expires. A new time must be 5 minutes to 90 days from now. A new "
+                    + "invite without a time expires after 7 days."),
             ExpiryReason.field,
-            .nullable("message", .string(max: 2000)),
+            .nullable(
+                "message", .string(max: 2000),
+                "The inviter's text to the person, which the mail contains; `null` if there is "
+                    + "none."),
             .nullable(
                 "external_id", .externalID,
                 "The `external_id` of the user who accepts the invite. If another user already has "
                     + "this id, the response is 409."),
             .publicAttributes, .privateAttributes,
-            .optional("delivery", .enumeration(of: Invite.Delivery.self)),
+            .optional(
+                "delivery", .enumeration(of: Invite.Delivery.self),
+                "`mail`: the person gets the link by mail. `link`: the response shows the link "
+                    + "once, and you hand it over. A request without it means `mail`, or `link` if "
+                    + "the server has no mail server."),
             ReturnAddress.field,
             .readOnly(
                 "delivery_status", .enumeration(of: Invite.DeliveryStatus.self), nullable: true,
@@ -101,13 +121,31 @@ extension InviteRow {
                     ObjectShape(
                         "InvitedBy",
                         [
-                            .readOnly("type", .string()), .readOnly("id", .string()),
-                            .readOnly("name", .string()),
-                        ]))),
-            .readOnly("accepted_at", .timestamp, nullable: true),
-            .readOnly("accepted_user_id", .uuid, nullable: true),
-            .readOnly("sent_count", .integer(0...Int(Int32.max))),
-            .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
+                            .readOnly(
+                                "type", .string(),
+                                "The kind of inviter, for example `operator`, `user` or `key` (an "
+                                    + "API key)."),
+                            .readOnly("id", .string(), "The id of the operator, user or API key."),
+                            .readOnly(
+                                "name", .string(),
+                                "The inviter's name or email address when the invite was created."),
+                        ])),
+                "Who created the invite."),
+            .readOnly(
+                "accepted_at", .timestamp, nullable: true,
+                "When the invite was accepted; `null` if it was not."),
+            .readOnly(
+                "accepted_user_id", .uuid, nullable: true,
+                "The id of the user who accepted the invite, or of the user with whom that user "
+                    + "was merged; `null` if it was not accepted."),
+            .readOnly(
+                "sent_count", .integer(0...Int(Int32.max)),
+                "How often the invite was sent, by mail or as a link: 1 at first, and one more "
+                    + "each time it is sent again."),
+            .readOnly("created_at", .timestamp, "When the invite was created."),
+            .readOnly(
+                "updated_at", .timestamp,
+                "When the invite was last changed, for example sent again, accepted or revoked."),
         ])
 
     static let withToken = shape.adding(
@@ -140,7 +178,12 @@ extension InviteRow {
         }
         return ObjectShape(
             "InviteListCreation",
-            [.required("invites", .array(of: .object(item), max: InviteJobs.most))])
+            [
+                .required(
+                    "invites", .array(of: .object(item), max: InviteJobs.most),
+                    "The invites to create, each with its own result. Over 1,000 invites become a "
+                        + "job, and must all be sent by mail.")
+            ])
     }()
 
     static let results = ObjectShape(
@@ -153,15 +196,37 @@ extension InviteRow {
                         ObjectShape(
                             "InviteListResult",
                             [
-                                .readOnly("index", .integer(0...999)),
-                                .readOnly("email", .string()),
+                                .readOnly(
+                                    "index", .integer(0...999),
+                                    "The position of the invite in the list of the request, from "
+                                        + "0."),
+                                .readOnly(
+                                    "email", .string(), "The email address, as in the request."),
                                 .readOnly(
                                     "result",
-                                    .enumeration(["created", "existing", "resent", "refused"])),
-                                .readOnly("invite", .object(withToken), nullable: true),
-                                .readOnly("code", .string(), nullable: true),
-                                .readOnly("detail", .string(), nullable: true),
-                                .readOnly("conflicting_id", .uuid, nullable: true, always: false),
-                            ]))))
+                                    .enumeration(["created", "existing", "resent", "refused"]),
+                                    "`created`: a new invite was created. `existing`: a pending "
+                                        + "invite was kept as it is. `resent`: a pending invite "
+                                        + "got a new token. `refused`: see `code`."),
+                                .readOnly(
+                                    "invite", .object(withToken), nullable: true,
+                                    "The invite; `null` if it was refused. If a new link was made "
+                                        + "and not mailed, it contains the link, which is shown "
+                                        + "only once."),
+                                .readOnly(
+                                    "code", .string(), nullable: true,
+                                    "Why the invite was refused, as a stable code for programs to "
+                                        + "branch on; `null` if it was not refused."),
+                                .readOnly(
+                                    "detail", .string(), nullable: true,
+                                    "Why the invite was refused, for people to read; `null` if it "
+                                        + "was not refused."),
+                                .readOnly(
+                                    "conflicting_id", .uuid, nullable: true, always: false,
+                                    "If the invite was refused because of another object: its id, "
+                                        + "for example that of a user who already has the address. "
+                                        + "Otherwise `null`."),
+                            ]))),
+                "One result for each invite of the request, in the same order.")
         ])
 }

@@ -64,9 +64,16 @@ extension JobRow {
     static let shape = ObjectShape(
         "Job",
         [
-            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
+            .readOnly("id", .uuid, "The job's id."),
+            .readOnly("tenant_id", .uuid, "The id of the tenant whose objects the job works on."),
             .readOnly("kind", .string(), "The kind of the job, for example `users_actions`."),
-            .readOnly("status", .enumeration(of: JobRow.Status.self)),
+            .readOnly(
+                "status", .enumeration(of: JobRow.Status.self),
+                "`queued`: the job waits until it is run. `running`: it works on its rows. "
+                    + "`paused`: it has stopped for now, see `reason`. `cancelled`: it was stopped "
+                    + "before its end. `done`: it has worked on all rows, of which some may have "
+                    + "failed. `failed`: it broke off, see `reason`. `undone`: its changes were "
+                    + "undone."),
             .readOnly("undoing", .bool, "Whether the job's changes are being undone."),
             .readOnly(
                 "reason", .string(), nullable: true,
@@ -86,10 +93,19 @@ extension JobRow {
                     ObjectShape(
                         "JobMaker",
                         [
-                            .readOnly("type", .string()), .readOnly("id", .string()),
-                            .readOnly("name", .string()),
+                            .readOnly(
+                                "type", .string(),
+                                "The kind of creator: `operator`, `user`, `key` (an API key) or "
+                                    + "`system` (Gatehouse itself)."),
+                            .readOnly(
+                                "id", .string(),
+                                "The id of the operator, user or API key; `gatehouse` for "
+                                    + "Gatehouse itself."),
+                            .readOnly(
+                                "name", .string(),
+                                "The creator's name or email address when the job was created."),
                         ])), "Who created the job."),
-            .readOnly("created_at", .timestamp),
+            .readOnly("created_at", .timestamp, "When the job was created."),
             .readOnly("started_at", .timestamp, nullable: true, "When the job began."),
             .readOnly("finished_at", .timestamp, nullable: true, "When the job ended."),
             .readOnly(
@@ -148,11 +164,18 @@ extension JobResult: JSONView {
         "JobResult",
         [
             .readOnly("row", .integer(1...Int.max), "The number of the row, from 1."),
-            .readOnly("status", .enumeration(of: JobResult.Status.self)),
+            .readOnly(
+                "status", .enumeration(of: JobResult.Status.self),
+                "`waiting`: the job has not reached the row yet. `done`: the row was changed or, "
+                    + "in a dry run, would be. `unchanged`: there was nothing to change. `failed`: "
+                    + "the row was refused, see `code`. `undone`: an undo took the change back. "
+                    + "`kept`: an undo left the change as it is, see `code`."),
             .readOnly(
                 "code", .string(), nullable: true,
                 "Why the row failed, or was left unchanged by an undo."),
-            .readOnly("detail", .string(), nullable: true),
+            .readOnly(
+                "detail", .string(), nullable: true,
+                "An explanation of the result for people to read; `null` if there is none."),
             .readOnly(
                 "target_type", .string(), nullable: true,
                 "The type of the object, for example `user`, `invite` or `api_key`."),

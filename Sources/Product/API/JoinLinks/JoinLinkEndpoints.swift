@@ -145,7 +145,8 @@ extension JoinLinkRow {
     static let shape = ObjectShape(
         "JoinLink",
         [
-            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
+            .readOnly("id", .uuid, "The join link's id."),
+            .readOnly("tenant_id", .uuid, "The id of the tenant that people join with the link."),
             .readOnly(
                 "role", .enumeration([UserRole.member.rawValue]),
                 "The role that users get; always `member`."),
@@ -158,7 +159,10 @@ extension JoinLinkRow {
             .readOnly(
                 "uses", .integer(0...JoinLink.places.upperBound),
                 "The number of users that the link has created."),
-            .readOnly("status", .enumeration(of: JoinLink.Status.self)),
+            .readOnly(
+                "status", .enumeration(of: JoinLink.Status.self),
+                "`active`: the link is valid. `used_up`: it has created `max_uses` users. "
+                    + "`expired`: `expires_at` has passed. `revoked`: it was revoked."),
             .readOnly(
                 "providers", .integer(0...Int.max),
                 "The number of providers where people can sign in with the link. The link cannot "
@@ -174,10 +178,16 @@ extension JoinLinkRow {
                     ObjectShape(
                         "JoinLinkMaker",
                         [
-                            .readOnly("type", .string()), .readOnly("id", .string()),
-                            .readOnly("name", .string()),
-                        ]))),
-            .readOnly("created_at", .timestamp),
+                            .readOnly(
+                                "type", .string(),
+                                "The kind of creator: `operator`, `user` or `key` (an API key)."),
+                            .readOnly("id", .string(), "The id of the operator, user or API key."),
+                            .readOnly(
+                                "name", .string(),
+                                "The creator's name or email address when the link was created."),
+                        ])),
+                "Who created the link."),
+            .readOnly("created_at", .timestamp, "When the link was created."),
         ])
 
     static let withURL = shape.adding(

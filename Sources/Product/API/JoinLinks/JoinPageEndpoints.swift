@@ -8,7 +8,9 @@ import Text
 package enum JoinPageEndpoints {
     static let all: [Endpoint] = [preview]
 
-    private static let token = FieldShape.required("token", .string(min: 1, max: 128))
+    private static let token = FieldShape.required(
+        "token", .string(min: 1, max: 128),
+        "The token of the join link: the text after `#token=` in its URL.")
 
     private static let preview = Endpoint(
         .post, "/v1/join-links/preview", id: "previewJoinLink", tag: "Invites",
@@ -20,13 +22,16 @@ package enum JoinPageEndpoints {
                     "JoinLinkPreview",
                     [
                         .readOnly(
-                            "tenant", .object(TenantRow.faceShape)),
+                            "tenant", .object(TenantRow.faceShape),
+                            "The tenant that people join with the link."),
                         .readOnly(
                             "domains", .array(of: .string()),
                             "The email domains whose addresses may use the link; any address if "
                                 + "empty."),
-                        .readOnly("expires_at", .timestamp),
-                        .readOnly("status", .enumeration(["active"])),
+                        .readOnly("expires_at", .timestamp, "When the link expires."),
+                        .readOnly(
+                            "status", .enumeration(["active"]),
+                            "Always `active`, since no other link has a preview."),
                         OfferedProviders.field,
                     ]))
         ],

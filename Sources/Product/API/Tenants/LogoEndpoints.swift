@@ -113,7 +113,10 @@ extension Appearance {
 extension TenantRow {
     /// The shape of a tenant for the holder of an invite or a join link, who may be a stranger.
     static let faceShape = ObjectShape([
-        .readOnly("name", .string()), .readOnly("slug", .string()), Appearance.field,
+        .readOnly(
+            "name", .string(),
+            "The tenant's name. If `appearance` has another name, people see that one."),
+        .readOnly("slug", .string(), "The tenant's name in URLs."), Appearance.field,
     ])
 
     var face: JSONValue {

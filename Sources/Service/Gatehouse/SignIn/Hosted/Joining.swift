@@ -8,7 +8,9 @@ import Text
 /// Sign-ins at a provider that begin on the page of an invite or of a join link. The request has
 /// the token of the invite or join link.
 enum Joining {
-    private static let token = FieldShape.required("token", .string(min: 1, max: 128))
+    private static let token = FieldShape.required(
+        "token", .string(min: 1, max: 128),
+        "The token of the invite or of the join link: the text after `#token=` in the link.")
 
     static let withInvite = Endpoint(
         .post, "/v1/invites/sign-in", id: "signInWithInvite", tag: "Invites",
@@ -19,7 +21,13 @@ enum Joining {
         body: .json(
             ObjectShape(
                 "InviteSignInRequest",
-                [token, .required("provider", .uuid, "The id of the provider.")])),
+                [
+                    token,
+                    .required(
+                        "provider", .uuid,
+                        "The id of the provider at which the person signs in, as the preview lists "
+                            + "it."),
+                ])),
         answers: [
             .ok(
                 ObjectShape(
@@ -42,7 +50,13 @@ enum Joining {
         body: .json(
             ObjectShape(
                 "JoinLinkSignInRequest",
-                [token, .required("provider", .uuid, "The id of the provider.")])),
+                [
+                    token,
+                    .required(
+                        "provider", .uuid,
+                        "The id of the provider at which the person signs in, as the preview lists "
+                            + "it."),
+                ])),
         answers: [
             .ok(
                 ObjectShape(
