@@ -24,16 +24,33 @@ package enum MeEndpoints {
                 ObjectShape(
                     "Me",
                     [
-                        .readOnly("principal", .enumeration(["operator", "user", "key"])),
-                        .readOnly("operator", .object(OperatorRow.shape), nullable: true),
-                        .readOnly("id", .uuid, nullable: true), .readOnly("name", .string()),
-                        .readOnly("tenant_id", .uuid, nullable: true),
+                        .readOnly(
+                            "principal", .enumeration(["operator", "user", "key"]),
+                            "What the credential identifies: an `operator`, a `user` or a `key` "
+                                + "(an API key)."),
+                        .readOnly(
+                            "operator", .object(OperatorRow.shape), nullable: true,
+                            "The operator who makes the request; `null` for a user or an API key."),
+                        .readOnly(
+                            "id", .uuid, nullable: true,
+                            "The id of the operator, user or API key."),
+                        .readOnly(
+                            "name", .string(),
+                            "The name of the operator, user or API key; the email address of a "
+                                + "person without a name."),
+                        .readOnly(
+                            "tenant_id", .uuid, nullable: true,
+                            "The id of the tenant that the credential belongs to; `null` for a "
+                                + "credential of the platform."),
                         .readOnly(
                             "external_id", .string(), nullable: true,
                             "For a user, and for a key that a user owns: the user's id in the "
                                 + "tenant's own system."
                         ),
-                        .readOnly("scopes", .array(of: .string())),
+                        .readOnly(
+                            "scopes", .array(of: .string()),
+                            "The scopes of the API key; empty for an operator and for a user, "
+                                + "whose role decides."),
                         .readOnly(
                             "rights", .array(of: .string()),
                             "The caller's rights, including rights that apply only to the caller's "
@@ -71,7 +88,9 @@ package enum MeEndpoints {
             ObjectShape(
                 "MeChange",
                 [
-                    .required("name", .string(min: 1, max: 200, rule: .displayName))
+                    .required(
+                        "name", .string(min: 1, max: 200, rule: .displayName),
+                        "The operator's new name.")
                 ])),
         answers: [.ok(OperatorRow.shape)]
     ) { call in
@@ -129,15 +148,26 @@ enum OwnSessionEndpoints {
     private static let shape = ObjectShape(
         "OwnSession",
         [
-            .readOnly("id", .uuid), .readOnly("device", .string(), nullable: true),
+            .readOnly("id", .uuid, "The session's id."),
+            .readOnly(
+                "device", .string(), nullable: true,
+                "The browser and the operating system, derived from `user_agent`; `null` if the "
+                    + "browser sent none."),
             .readOnly(
                 "method", .enumeration(of: SignInMethod.self),
                 "How the operator signed in or, after a step-up, how the operator last stepped "
                     + "up."),
-            .readOnly("created_at", .timestamp), .readOnly("last_seen_at", .timestamp),
-            .readOnly("ip", .string(), nullable: true),
-            .readOnly("user_agent", .string(), nullable: true),
-            .readOnly("current", .bool, "Whether this is the session that makes the request."),
+            .readOnly("created_at", .timestamp, "When the session began."),
+            .readOnly(
+                "last_seen_at", .timestamp,
+                "When the session was last used. It is updated at most once a minute."),
+            .readOnly(
+                "ip", .string(), nullable: true,
+                "The IP address from which the operator signed in; `null` if it is unknown."),
+            .readOnly(
+                "user_agent", .string(), nullable: true,
+                "The `User-Agent` of the browser at the sign-in; `null` if it sent none."),
+            .readOnly("current", .bool, "Whether the request itself was made in this session."),
         ])
 
     private static let endOthers = Endpoint(
@@ -168,8 +198,11 @@ enum OwnSessionEndpoints {
                 ObjectShape(
                     "OwnSignIn",
                     [
-                        .readOnly("at", .timestamp),
-                        .readOnly("ip", .string(), nullable: true),
+                        .readOnly("at", .timestamp, "When the operator signed in."),
+                        .readOnly(
+                            "ip", .string(), nullable: true,
+                            "The IP address from which the operator signed in; `null` if it is "
+                                + "unknown."),
                         .readOnly(
                             "method", .enumeration(of: SignInMethod.self), nullable: true,
                             "How the operator signed in; `null` for an old sign-in whose method "

@@ -13,7 +13,15 @@ enum OwnFactorEndpoints {
         .put, "/v1/me/password", id: "setOwnPassword", tag: "Session",
         summary: "Sets the operator's own password. All other sessions of the account end.",
         access: .console,
-        body: .json(ObjectShape("OwnPassword", [.required("password", .string(max: 1024))])),
+        body: .json(
+            ObjectShape(
+                "OwnPassword",
+                [
+                    .required(
+                        "password", .string(max: 1024),
+                        "The new password: at least 15 characters and at most 1,024 bytes. A "
+                            + "password that is easy to guess is refused.")
+                ])),
         answers: [.noContent], problems: [.rateLimited], maxBody: 1 << 14
     ) { call in
         let person = try await call.operator

@@ -100,7 +100,12 @@ package enum OperatorEndpoints {
         var shape = OperatorRow.shape.creating("OperatorCreation", required: ["email", "role"])
         shape.fields.removeAll { sameBytes($0.name, "scope") }
         shape.fields += [
-            scopeField, .optional("delivery", .enumeration(of: Invite.Delivery.self)),
+            scopeField,
+            .optional(
+                "delivery", .enumeration(of: Invite.Delivery.self),
+                "`mail`: the operator gets the sign-in link by mail. `link`: the response "
+                    + "shows it once, and you hand it over. A request without it means `mail`, "
+                    + "or `link` if the server has no mail server."),
         ]
         return shape
     }()
@@ -320,21 +325,38 @@ extension OperatorRow: JSONView {
     static let shape = ObjectShape(
         "Operator",
         [
-            .readOnly("id", .uuid), FieldShape("email", .email),
-            FieldShape("name", .string(min: 1, max: 200, rule: .displayName), nullable: true),
-            FieldShape("role", .enumeration(of: Operator.Role.self)),
+            .readOnly("id", .uuid, "The operator's id."),
+            FieldShape("email", .email, "The email address with which the operator signs in."),
+            FieldShape(
+                "name", .string(min: 1, max: 200, rule: .displayName), nullable: true,
+                "The operator's name; `null` if none is known."),
+            FieldShape(
+                "role", .enumeration(of: Operator.Role.self),
+                "`owner`: may do everything. `admin`: may not manage operators, suspend or delete "
+                    + "a tenant, or export, erase or purge people. `developer`: manages API keys, "
+                    + "origins and apps. `support`: invites members, suspends users, ends sessions "
+                    + "and revokes keys. `auditor`: only reads, including the audit log."),
             FieldShape(
                 "scope",
                 .object(
                     ObjectShape(
                         "OperatorScope",
                         [
-                            .nullable("tenant_id", .uuid),
-                            .readOnly("tenant_name", .string(), always: false),
+                            .nullable(
+                                "tenant_id", .uuid,
+                                "The id of the only tenant in which the operator may act; `null` "
+                                    + "for every tenant and the platform."),
+                            .readOnly(
+                                "tenant_name", .string(), always: false,
+                                "The name of that tenant; absent if `tenant_id` is `null`."),
                         ])),
                 "Where the operator may act: in the tenant `tenant_id` or, if `tenant_id` is "
                     + "`null`, in every tenant and the platform."),
-            .readOnly("status", .enumeration(of: Operator.Status.self)),
+            .readOnly(
+                "status", .enumeration(of: Operator.Status.self),
+                "`pending`: the operator has never signed in. `active`: the operator has signed "
+                    + "in. `suspended`: the operator cannot sign in, and all sessions have ended. "
+                    + "A change to `active` ends a suspension."),
             .readOnly(
                 "confirmed", .bool,
                 "Whether the operator's mailbox is verified, or the platform created the operator. "
@@ -369,7 +391,12 @@ extension OperatorRow: JSONView {
                 "The time until which the operator must set up a second factor; `null` if there is "
                     + "none. After this time, an operator without a second factor can open only "
                     + "their own account."),
-            .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
-            .readOnly("last_sign_in_at", .timestamp, nullable: true),
+            .readOnly("created_at", .timestamp, "When the operator was created."),
+            .readOnly(
+                "updated_at", .timestamp,
+                "When the operator's account was last changed. A sign-in alone does not count."),
+            .readOnly(
+                "last_sign_in_at", .timestamp, nullable: true,
+                "When the operator last signed in; `null` if never."),
         ])
 }

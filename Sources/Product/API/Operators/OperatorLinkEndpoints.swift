@@ -19,7 +19,14 @@ enum OperatorLinkEndpoint {
         body: .json(
             ObjectShape(
                 "OperatorLinkRequest",
-                [.optional("delivery", .enumeration(of: Invite.Delivery.self))])),
+                [
+                    .optional(
+                        "delivery", .enumeration(of: Invite.Delivery.self),
+                        "`mail`: the operator gets the link by mail. `link`: the response shows it "
+                            + "once, which is possible only for an account that was never used. A "
+                            + "request without it means `mail`, or `link` if the server has no "
+                            + "mail server.")
+                ])),
         answers: [
             .created(
                 ObjectShape(
@@ -28,7 +35,7 @@ enum OperatorLinkEndpoint {
                         .readOnly(
                             "sign_in_url", .string(max: 2048), nullable: true,
                             "The sign-in link, shown only once; `null` if it was mailed."),
-                        .readOnly("expires_at", .timestamp),
+                        .readOnly("expires_at", .timestamp, "When the link expires."),
                     ]))
         ], problems: [.conflict, .rateLimited], secret: true, exists: OperatorEndpoints.isVisible
     ) { call in
@@ -114,7 +121,14 @@ enum OwnLinkEndpoint {
             + "work.",
         access: .console,
         answers: [
-            Answer(202, .object(ObjectShape("OwnLink", [.readOnly("expires_at", .timestamp)])))
+            Answer(
+                202,
+                .object(
+                    ObjectShape(
+                        "OwnLink",
+                        [
+                            .readOnly("expires_at", .timestamp, "When the mailed link expires.")
+                        ])))
         ], problems: [.conflict, .rateLimited]
     ) { call in
         let person = try await call.operator
@@ -167,9 +181,14 @@ package enum SetupEndpoint {
                     .required(
                         "token", .string(min: 1, max: 128),
                         "The set-up token, which the server logs."),
-                    .required("name", .string(min: 1, max: 200, rule: .displayName)),
-                    .required("email", .email),
-                    .required("password", .string(min: 15, max: 1024)),
+                    .required(
+                        "name", .string(min: 1, max: 200, rule: .displayName), "The owner's name."),
+                    .required(
+                        "email", .email, "The email address with which the owner will sign in."),
+                    .required(
+                        "password", .string(min: 15, max: 1024),
+                        "The owner's password: at least 15 characters and at most 1,024 bytes. A "
+                            + "password that is easy to guess is refused."),
                 ])),
         answers: [.created(OperatorRow.shape)], problems: [.notFound, .unauthorized, .rateLimited]
     ) { call in

@@ -172,8 +172,12 @@ extension OperatorSignIn {
     static let shape = ObjectShape(
         "OperatorSignIn",
         settings + [
-            .readOnly("created_at", .timestamp, nullable: true),
-            .readOnly("updated_at", .timestamp, nullable: true),
+            .readOnly(
+                "created_at", .timestamp, nullable: true,
+                "When a provider was set; `null` if none is set."),
+            .readOnly(
+                "updated_at", .timestamp, nullable: true,
+                "When the setting was last changed; `null` if no provider is set."),
         ])
 
     static let input = shape.creating("OperatorSignInInput", required: ["provider", "domains"])

@@ -64,7 +64,9 @@ package enum PasskeyEndpoints {
             ObjectShape(
                 "PasskeyCreation",
                 [
-                    .required("name", PasskeyRow.nameKind),
+                    .required(
+                        "name", PasskeyRow.nameKind,
+                        "A name by which the operator recognises the passkey."),
                     .required("passkey", .object(PasskeyInput.registration), PasskeyInput.about),
                 ])),
         answers: [.created(PasskeyRow.shape)], problems: [.conflict, .stepUpRequired],
@@ -114,7 +116,14 @@ package enum PasskeyEndpoints {
     private static let rename = Endpoint(
         .patch, path + "/{id}", id: "renamePasskey", tag: "Session", summary: "Renames a passkey.",
         access: .console,
-        body: .json(ObjectShape("PasskeyChange", [.optional("name", PasskeyRow.nameKind)])),
+        body: .json(
+            ObjectShape(
+                "PasskeyChange",
+                [
+                    .optional(
+                        "name", PasskeyRow.nameKind,
+                        "The new name by which the operator recognises the passkey.")
+                ])),
         answers: [.ok(PasskeyRow.shape)], problems: [.notFound]
     ) { call in
         let (person, _) = try await call.passkeyHolder()
@@ -226,7 +235,7 @@ enum PasskeyInput {
             name, open: true,
             [
                 .required("id", encoded(1023), "The credential's id, in base64url."),
-                .required("type", .enumeration(["public-key"])),
+                .required("type", .enumeration(["public-key"]), "Always `public-key`."),
                 .required(
                     "response", .object(ObjectShape(response, open: true)),
                     "The authenticator's response, as the browser returned it."),
@@ -237,19 +246,30 @@ enum PasskeyInput {
     static let registration = credential(
         "PasskeyRegistration",
         [
-            .required("clientDataJSON", encoded(4096)),
-            .required("attestationObject", encoded(16_384)),
-            .optional("transports", .array(of: .string(max: 64), max: 16)),
+            .required(
+                "clientDataJSON", encoded(4096), "The client data of the browser, in base64url."),
+            .required(
+                "attestationObject", encoded(16_384),
+                "The new key and the data about its authenticator, in base64url."),
+            .optional(
+                "transports", .array(of: .string(max: 64), max: 16),
+                "How the browser can reach the authenticator, for example `usb` or `internal`."),
         ])
 
     /// The shape of `AuthenticationResponseJSON`.
     static let assertion = credential(
         "PasskeyAssertion",
         [
-            .required("clientDataJSON", encoded(4096)),
-            .required("authenticatorData", encoded(2048)),
-            .required("signature", encoded(1024)),
-            .nullable("userHandle", .string(max: 128)),
+            .required(
+                "clientDataJSON", encoded(4096), "The client data of the browser, in base64url."),
+            .required(
+                "authenticatorData", encoded(2048),
+                "The authenticator's data about this use, in base64url."),
+            .required("signature", encoded(1024), "The signature over both data, in base64url."),
+            .nullable(
+                "userHandle", .string(max: 128),
+                "The id of the account that the authenticator stored, in base64url; `null` if it "
+                    + "returned none."),
         ])
 
     /// The description in the OpenAPI document.
@@ -298,7 +318,8 @@ extension PasskeyRow: JSONView {
     static let shape = ObjectShape(
         "Passkey",
         [
-            .readOnly("id", .uuid), FieldShape("name", nameKind),
+            .readOnly("id", .uuid, "The passkey's id."),
+            FieldShape("name", nameKind, "The name by which the operator recognises the passkey."),
             .readOnly(
                 "transports", .array(of: .string()),
                 "How the browser can reach the authenticator, for example `usb` or `internal`."),
@@ -311,8 +332,10 @@ extension PasskeyRow: JSONView {
                 "Whether the passkey can sign in; false if the passkey was made for another domain "
                     + "than this server's, or if the operator reported that someone else added "
                     + "the passkey."),
-            .readOnly("created_at", .timestamp),
-            .readOnly("last_used_at", .timestamp, nullable: true),
+            .readOnly("created_at", .timestamp, "When the passkey was added."),
+            .readOnly(
+                "last_used_at", .timestamp, nullable: true,
+                "When the passkey last proved who the operator is; `null` if never."),
         ])
 
     static let nameKind = Kind.string(min: 1, max: 100, rule: .displayName)

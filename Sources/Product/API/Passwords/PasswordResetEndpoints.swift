@@ -18,10 +18,12 @@ package enum PasswordResetEndpoints {
             ObjectShape(
                 "PasswordResetRequest",
                 [
-                    .required("email", .email),
+                    .required(
+                        "email", .email,
+                        "The email address of the account, to which the link is mailed."),
                     .nullable(
                         "tenant", .string(min: 1, max: 63),
-                        "The tenant of the user, by id or slug."),
+                        "The tenant of the user, by id or slug; absent or `null` for an operator."),
                     ReturnAddress.field,
                 ])),
         answers: [Answer(202)], problems: [.unavailable, .rateLimited], maxBody: 1 << 14
@@ -59,8 +61,13 @@ package enum PasswordResetEndpoints {
             ObjectShape(
                 "PasswordReset",
                 [
-                    .required("token", .string(min: 1, max: 128)),
-                    .required("password", .string(max: 1024)),
+                    .required(
+                        "token", .string(min: 1, max: 128),
+                        "The token of the link: the text after `#token=` in the link."),
+                    .required(
+                        "password", .string(max: 1024),
+                        "The new password, at most 1,024 bytes. An operator's needs at least 15 "
+                            + "characters; for a user's, the tenant's policy sets the minimum."),
                 ])),
         answers: [
             .noContent, .ok(ObjectShape("PasswordResetDone", [ReturnAddress.shown])),

@@ -22,9 +22,17 @@ package enum SessionEndpoints {
             ObjectShape(
                 "SignIn",
                 [
-                    .optional("email", .string(min: 1, max: 320)),
-                    .optional("password", .string(min: 1, max: 1024)),
-                    .optional("token", .string(min: 1, max: 128)),
+                    .optional(
+                        "email", .string(min: 1, max: 320),
+                        "The operator's email address. It is required without `token` and "
+                            + "`passkey`."),
+                    .optional(
+                        "password", .string(min: 1, max: 1024),
+                        "The operator's password. It is required with `email`."),
+                    .optional(
+                        "token", .string(min: 1, max: 128),
+                        "The token of a one-time sign-in link: the text after `#token=` in the "
+                            + "link."),
                     .optional("passkey", .object(PasskeyInput.assertion), PasskeyInput.about),
                     .optional(
                         "totp", .string(min: 6, max: 16),
@@ -169,8 +177,14 @@ enum SignInWaysEndpoint {
                                 ObjectShape(
                                     "SignInProvider",
                                     [
-                                        .readOnly("name", .string()),
-                                        .readOnly("kind", .enumeration(of: ProviderKind.self)),
+                                        .readOnly(
+                                            "name", .string(),
+                                            "The provider's name, as the sign-in page shows it."),
+                                        .readOnly(
+                                            "kind", .enumeration(of: ProviderKind.self),
+                                            "The kind of the provider: `oidc`, `google` or "
+                                                + "`github`. Operators cannot sign in at one of "
+                                                + "another kind."),
                                     ])), nullable: true,
                             "The provider at which operators can sign in; `null` if there is "
                                 + "none."),
@@ -206,7 +220,14 @@ enum NotMeEndpoint {
             "Ends all sessions of an operator, removes the password, and mails a link to set a new "
             + "password. This needs the token from a mail about the operator's account.",
         access: .open,
-        body: .json(ObjectShape("NotMe", [.required("token", .string(min: 1, max: 128))])),
+        body: .json(
+            ObjectShape(
+                "NotMe",
+                [
+                    .required(
+                        "token", .string(min: 1, max: 128),
+                        "The token of the link in the mail: the text after `#token=` in the link.")
+                ])),
         answers: [
             .ok(
                 ObjectShape(

@@ -17,7 +17,10 @@ enum StepUpEndpoint {
             ObjectShape(
                 "StepUp",
                 [
-                    .optional("password", .string(min: 1, max: 1024)),
+                    .optional(
+                        "password", .string(min: 1, max: 1024),
+                        "The operator's password, if `methods` of the session contains "
+                            + "`password`."),
                     .optional(
                         "totp", .string(min: 6, max: 16),
                         "The current code of the authenticator app."),

@@ -263,22 +263,33 @@ extension TenantRow: JSONView {
                 "users",
                 .object(
                     ObjectShape([
-                        .readOnly("value", .integer(0...Int.max)), .readOnly("exact", .bool),
+                        .readOnly(
+                            "value", .integer(0...Int.max),
+                            "The number of users that were counted."),
+                        .readOnly(
+                            "exact", .bool,
+                            "Whether `value` is exact. If false, counting stopped early, and there "
+                                + "are at least this many users."),
                     ])), always: false,
-                "The number of users, which only the platform's credentials get. If `exact` is "
-                    + "false, there are at least this many.")
+                "The number of users, which only the platform's credentials get.")
         ])
 
     private static let fields: [FieldShape] =
         [
-            .readOnly("id", .uuid),
+            .readOnly("id", .uuid, "The tenant's id."),
             FieldShape(
                 "slug", .string(min: 2, max: 63, rule: .slug),
                 "The tenant's name in URLs. It is never given to another tenant.",
                 example: .string("acme")),
             FieldShape(
-                "name", .string(min: 1, max: 200, rule: .displayName), example: .string("Acme")),
-            .readOnly("status", .enumeration(of: Tenant.Status.self)),
+                "name", .string(min: 1, max: 200, rule: .displayName),
+                "The tenant's name, as people see it unless `appearance` has another.",
+                example: .string("Acme")),
+            .readOnly(
+                "status", .enumeration(of: Tenant.Status.self),
+                "`active`: people can sign in, and keys work. `suspended`: all sign-ins, sessions "
+                    + "and keys are refused. `deleted`: the same, and the tenant can be restored "
+                    + "for 30 days."),
             FieldShape(
                 "external_id", .externalID, nullable: true,
                 "The tenant's id in the platform's own system, compared byte by byte. No two "
@@ -286,7 +297,7 @@ extension TenantRow: JSONView {
                 example: .string("account-17")),
             Appearance.field,
             .publicAttributes, .privateAttributes,
-            .readOnly("created_at", .timestamp),
-            .readOnly("updated_at", .timestamp),
+            .readOnly("created_at", .timestamp, "When the tenant was created."),
+            .readOnly("updated_at", .timestamp, "When the tenant or its policy was last changed."),
         ]
 }

@@ -178,12 +178,16 @@ extension MergeRow: JSONView {
     static let shape = ObjectShape(
         "Merge",
         [
-            .readOnly("id", .uuid), .readOnly("winner", .uuid, "The id of the user who remains."),
+            .readOnly("id", .uuid, "The merge's id."),
+            .readOnly("winner", .uuid, "The id of the user who remains."),
             .readOnly(
                 "loser", .uuid,
                 "The id of the user who was merged into the winner. A request with this id reads "
                     + "the winner."),
-            .readOnly("status", .enumeration(of: MergeRow.Status.self)),
+            .readOnly(
+                "status", .enumeration(of: MergeRow.Status.self),
+                "`done`: the two users are merged. `undone`: the merge was undone, and both users "
+                    + "exist again."),
             .readOnly(
                 "moved",
                 .object(
@@ -215,15 +219,21 @@ extension MergeRow: JSONView {
                 "The access that the winner was given since the merge, and that the undo ended; "
                     + "`null` before an undo."),
             .readOnly("undo_until", .timestamp, "Until when the merge can be undone."),
-            .readOnly("created_at", .timestamp),
+            .readOnly("created_at", .timestamp, "When the users were merged."),
             .readOnly(
                 "created_by",
                 .object(
                     ObjectShape(
                         "MergedBy",
                         [
-                            .readOnly("type", .string()), .readOnly("id", .string()),
-                            .readOnly("name", .string()),
+                            .readOnly(
+                                "type", .string(),
+                                "The kind of caller who merged the users: `operator`, `user` or "
+                                    + "`key` (an API key)."),
+                            .readOnly("id", .string(), "The id of the operator, user or API key."),
+                            .readOnly(
+                                "name", .string(),
+                                "The caller's name or email address at the time of the merge."),
                         ])), "Who made the merge."),
         ])
 }

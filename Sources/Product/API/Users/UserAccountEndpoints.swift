@@ -21,7 +21,8 @@ enum UserAccountEndpoints {
                     "PasswordLink",
                     [
                         .readOnly("url", .string(max: 2048), "The link. It is shown only once."),
-                        .readOnly("expires_at", .timestamp), ExpiryReason.field,
+                        .readOnly("expires_at", .timestamp, "When the link expires."),
+                        ExpiryReason.field,
                     ]))
         ], problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
     ) { call in
@@ -342,7 +343,8 @@ enum UserIdentityEndpoints {
                 "Eight digits that Thinkwork's app asks for in addition to the token. The page at "
                     + "`url` shows the person these digits, and the account to which the sign-in "
                     + "is added."),
-            .readOnly("expires_at", .timestamp), ExpiryReason.field,
+            .readOnly("expires_at", .timestamp, "When the token and the link expire."),
+            ExpiryReason.field,
         ])
 
     private static let grant = Endpoint(

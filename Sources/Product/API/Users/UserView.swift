@@ -19,8 +19,12 @@ struct JoinedBy: JSONView {
         .object(
             ObjectShape(
                 "JoinedBy",
-                [.readOnly("type", .enumeration(["join_link"])), .readOnly("id", .uuid)])),
-        nullable: true)
+                [
+                    .readOnly("type", .enumeration(["join_link"]), "Always `join_link`."),
+                    .readOnly("id", .uuid, "The join link's id."),
+                ])),
+        nullable: true,
+        "The join link by which the user joined; `null` if there is none.")
 }
 
 extension UserRow: JSONView {
@@ -53,17 +57,35 @@ extension UserRow: JSONView {
     static let shape = ObjectShape(
         "User",
         [
-            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
+            .readOnly("id", .uuid, "The user's id."),
+            .readOnly("tenant_id", .uuid, "The id of the tenant that the user belongs to."),
             FieldShape(
                 "email", .email, "The address, in the case in which it was given.",
                 example: .string("ada@example.com")),
-            .readOnly("email_verified_at", .timestamp, nullable: true),
+            .readOnly(
+                "email_verified_at", .timestamp, nullable: true,
+                "When the email address was verified; `null` if it is not verified."),
             FieldShape(
                 "name", .string(min: 1, max: ProvisioningCall.nameLimit, rule: .displayName),
-                nullable: true, example: .string("Ada")),
-            .optional("role", .enumeration(of: UserRole.self), "The role; `member` if absent."),
-            .readOnly("status", .enumeration(of: User.Status.self)),
-            .readOnly("source", .enumeration(of: User.Source.self)),
+                nullable: true,
+                "The user's name; `null` if none is known.",
+                example: .string("Ada")),
+            .optional(
+                "role", .enumeration(of: UserRole.self),
+                "What the user may do in the tenant: a `member` has the fewest rights, an `admin` "
+                    + "the most. A new user without it becomes a `member`."),
+            .readOnly(
+                "status", .enumeration(of: User.Status.self),
+                "`pending`: the person has not joined yet, for example because an invite is not "
+                    + "accepted or an approval is missing. `active`: the person can sign in. "
+                    + "`suspended`: sign-ins, sessions and keys are refused. `deleted`: the same, "
+                    + "and the user can be restored for 30 days."),
+            .readOnly(
+                "source", .enumeration(of: User.Source.self),
+                "How the user was added. `invite`: by an invite. `operator`: by an operator or "
+                    + "with an API key. `import`: by an import. `approval`: the person asked to "
+                    + "join. `sign_up`: the person joined by signing in or signing up. "
+                    + "`join_link`: the person used a join link."),
             JoinedBy.field,
             FieldShape(
                 "external_id", .externalID, nullable: true,
@@ -78,9 +100,16 @@ extension UserRow: JSONView {
                 "The ids of users who were merged into this user. A request with one of these ids "
                     + "reads this user."),
             .publicAttributes, .privateAttributes,
-            .readOnly("identities", .array(of: .object(IdentityRow.shape))),
-            .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
-            .readOnly("last_sign_in_at", .timestamp, nullable: true),
+            .readOnly(
+                "identities", .array(of: .object(IdentityRow.shape)),
+                "The identities with which the user signs in at providers."),
+            .readOnly("created_at", .timestamp, "When the user was created."),
+            .readOnly(
+                "updated_at", .timestamp,
+                "When the user was last changed. A sign-in alone does not count."),
+            .readOnly(
+                "last_sign_in_at", .timestamp, nullable: true,
+                "When the user last signed in, to within a minute; `null` if never."),
         ])
 
     /// The shape of a change. The address is read-only, since a new address must be verified first.
@@ -167,9 +196,19 @@ extension IdentityRow: JSONView {
                 "linked_by",
                 .object(
                     ObjectShape(
-                        "LinkedBy", [.readOnly("type", .string()), .readOnly("id", .string())])),
+                        "LinkedBy",
+                        [
+                            .readOnly(
+                                "type", .string(),
+                                "The kind of caller who linked the identity: `operator`, `user` or "
+                                    + "`key` (an API key)."),
+                            .readOnly(
+                                "id", .string(),
+                                "The id of the operator, user or API key."),
+                        ])),
                 nullable: true,
-                "The operator or key that linked the identity by hand; otherwise `null`."),
+                "Who linked the identity to the user by hand, or by an import that stated a "
+                    + "verified address; otherwise `null`."),
         ])
 }
 
@@ -193,11 +232,26 @@ extension UserSessionRow {
     static let shape = ObjectShape(
         "UserSession",
         [
-            .readOnly("id", .uuid), .readOnly("user_id", .uuid),
-            .readOnly("client", .string()), .readOnly("device", .string(), nullable: true),
-            .readOnly("created_at", .timestamp), .readOnly("last_seen_at", .timestamp),
-            .readOnly("ip", .string(), nullable: true),
-            .readOnly("user_agent", .string(max: 1024), nullable: true),
-            .readOnly("current", .bool, "Whether this is the session that makes the request."),
+            .readOnly("id", .uuid, "The session's id."),
+            .readOnly("user_id", .uuid, "The id of the user who is signed in."),
+            .readOnly(
+                "client", .string(),
+                "The app that the user signed in with, as the name of its contract, for example "
+                    + "`immich`."),
+            .readOnly(
+                "device", .string(), nullable: true,
+                "The app's own name for the device or, without one, what the app reported about "
+                    + "it; `null` if it reported nothing."),
+            .readOnly("created_at", .timestamp, "When the user signed in."),
+            .readOnly(
+                "last_seen_at", .timestamp,
+                "When the session was last used. It is updated at most once a minute."),
+            .readOnly(
+                "ip", .string(), nullable: true,
+                "The IP address from which the user signed in; `null` if it is unknown."),
+            .readOnly(
+                "user_agent", .string(max: 1024), nullable: true,
+                "The `User-Agent` of the browser or app at the sign-in; `null` if there was none."),
+            .readOnly("current", .bool, "Whether the request itself was made in this session."),
         ])
 }
