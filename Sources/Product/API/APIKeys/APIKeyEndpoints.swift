@@ -484,7 +484,12 @@ package enum ScopeEndpoints {
         summary: "Lists the management scopes, each with the rights that it includes.",
         access: .open,
         answers: [
-            .ok(ObjectShape("Scopes", [.readOnly("items", .array(of: .object(shape)))]))
+            .ok(
+                ObjectShape(
+                    "Scopes",
+                    [
+                        .readOnly("items", .array(of: .object(shape)), "All management scopes.")
+                    ]))
         ]
     ) { _ in
         let items = ManagementScope.allCases.map { scope in
@@ -511,6 +516,9 @@ package enum ScopeEndpoints {
                     + "with these rights may grant such a scope. A key with `allowed_ips`, "
                     + "`allowed_origins` or `rate_limit` cannot have such a scope, except "
                     + "`hooks:signup`."),
-            .readOnly("rights", .array(of: .string())),
+            .readOnly(
+                "rights", .array(of: .string()),
+                "The rights that the scope includes, by the names that `rights` of `GET /v1/me` "
+                    + "has."),
         ])
 }

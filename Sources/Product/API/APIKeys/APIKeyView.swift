@@ -171,9 +171,11 @@ extension APIKeyRow {
     private static let previousShape = ObjectShape(
         "PreviousSecret",
         [
-            .readOnly("last4", .string()),
+            .readOnly("last4", .string(), "The last 4 characters of the old secret."),
             .readOnly("until", .timestamp, "Until when the old secret is valid."),
-            .readOnly("last_used_at", .timestamp, nullable: true),
+            .readOnly(
+                "last_used_at", .timestamp, nullable: true,
+                "When the old secret was last used successfully; `null` if never."),
             .readOnly(
                 "uses", .integer(0...Int.max),
                 "How often the old secret was used successfully."),
@@ -285,16 +287,19 @@ enum EndedView {
             .readOnly(
                 "type", .string(),
                 "The type of the object, for example `user`, `provider` or `client`."),
-            .readOnly("id", .string()), .readOnly("name", .string()),
+            .readOnly("id", .string(), "The object's id."),
+            .readOnly(
+                "name", .string(), "The object's name or email address, as the audit log has it."),
             .readOnly(
                 "action", .string(),
                 "The audit action of the last change to the object, for example `user.created`."),
-            .readOnly("at", .timestamp),
+            .readOnly("at", .timestamp, "When the object was last changed with one of the keys."),
             .readOnly(
                 "act",
                 .object(
                     ObjectShape([
-                        .readOnly("method", .string()), .readOnly("path", .string(max: 2048)),
+                        .readOnly("method", .string(), "The HTTP method of the request."),
+                        .readOnly("path", .string(max: 2048), "The path of the request."),
                     ])),
                 "The request with which an operator takes the object out of use, or looks "
                     + "at it."),

@@ -383,12 +383,20 @@ extension ObjectShape {
     static let problem = ObjectShape(
         [
             .required("type", .string(), "A URN that identifies the kind of problem."),
-            .required("title", .string()),
+            .required(
+                "title", .string(),
+                "A short name for the kind of problem. It is the same for each problem with this "
+                    + "`code`."),
             .required("status", .integer(400...599), "The HTTP status."),
-            .required("detail", .string(max: 4096)),
+            .required(
+                "detail", .string(max: 4096),
+                "What is wrong with this request, for people to read."),
             .required(
                 "code", .enumeration(of: Code.self), "A stable code for programs to branch on."),
-            .optional("request_id", .string()),
+            .optional(
+                "request_id", .string(),
+                "The id of the request, as in the header field `X-Request-Id`; absent in the "
+                    + "responses of hooks."),
             .required("error", .string(max: 4096), "The same text as `detail`."),
             .optional(
                 "errors",
@@ -398,8 +406,15 @@ extension ObjectShape {
                             .required(
                                 "pointer", .string(max: 1024),
                                 "A JSON pointer into the body, or `?name` for a query parameter."),
-                            .required("code", .enumeration(of: FieldCode.self)),
-                            .required("detail", .string(max: 4096)),
-                        ])), max: Problem.maxErrors)),
+                            .required(
+                                "code", .enumeration(of: FieldCode.self),
+                                "The kind of error, as a stable code for programs to branch on."),
+                            .required(
+                                "detail", .string(max: 4096),
+                                "What is wrong with the member. The text continues a sentence that "
+                                    + "begins with the member's name."),
+                        ])), max: Problem.maxErrors),
+                "The errors in the input, one for each wrong member; absent if the input is not "
+                    + "the problem."),
         ], open: true)
 }

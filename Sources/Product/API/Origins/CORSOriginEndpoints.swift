@@ -346,7 +346,13 @@ enum RefusedOriginEndpoint {
         answers: [
             .ok(
                 ObjectShape(
-                    "RefusedOrigins", [.readOnly("items", .array(of: .object(shape), max: most))]))
+                    "RefusedOrigins",
+                    [
+                        .readOnly(
+                            "items", .array(of: .object(shape), max: most),
+                            "The origins from which requests were refused, the most frequent "
+                                + "first; at most 200.")
+                    ]))
         ]
     ) { call in
         let since = call.query.optionalTimestamp("since") ?? call.now.adding(seconds: -seconds)

@@ -21,7 +21,8 @@ package enum AuditEndpoints {
             QueryParameter(
                 "target", .string(min: 1, max: 320),
                 "Only changes to the object with this id or name."),
-            QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
+            QueryParameter("since", .timestamp, "Only events that occurred at or after this time."),
+            QueryParameter("until", .timestamp, "Only events that occurred before this time."),
         ] + QueryParameter.histogram
 
     private static let list = Endpoint(

@@ -65,7 +65,9 @@ package enum OverviewEndpoints {
     }
 
     private static let bucket = ObjectShape([
-        .readOnly("at", .timestamp), .readOnly("admitted", count), .readOnly("refused", count),
+        .readOnly("at", .timestamp, "When the hour or day begins."),
+        .readOnly("admitted", count, "The number of sign-ups in this time that were admitted."),
+        .readOnly("refused", count, "The number of sign-ups in this time that were refused."),
     ])
 
     private static let shape = ObjectShape(
@@ -74,7 +76,8 @@ package enum OverviewEndpoints {
             .readOnly("users", count, "The number of users, without deleted ones."),
             .readOnly(
                 "users_exact", .bool,
-                "Whether the number of users is exact; otherwise it is an estimate."),
+                "Whether `users` is exact. If false, there are too many users to count, and the "
+                    + "number is an estimate or a lower bound."),
             .readOnly("tenants", count, "The number of tenants, without deleted ones."),
             .readOnly("since", .timestamp, "The start of the period."),
             .readOnly(

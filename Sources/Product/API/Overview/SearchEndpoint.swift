@@ -22,14 +22,25 @@ enum SearchEndpoint {
             + "sign-in, an address that was refused, or the last 4 characters of a key.",
         access: .right(.readUsers),
         query: [
-            QueryParameter("q", .string(min: 1, max: 255), required: true),
+            QueryParameter(
+                "q", .string(min: 1, max: 255), required: true,
+                "The words to search for, or an id, a reference or another text that the endpoint "
+                    + "finds."),
             QueryParameter(
                 "tenant", .string(min: 1, max: 63),
                 "The tenant to search in, by id or slug. A tenant's credential always searches its "
                     + "own tenant."
             ),
         ],
-        answers: [.ok(ObjectShape("SearchResult", [.readOnly("items", .array(of: item))]))],
+        answers: [
+            .ok(
+                ObjectShape(
+                    "SearchResult",
+                    [
+                        .readOnly(
+                            "items", .array(of: item), "The objects that were found, of all types.")
+                    ]))
+        ],
         problems: [.notFound], mayLag: true
     ) { call in
         // White space around pasted text is ignored.
@@ -287,11 +298,24 @@ enum SearchEndpoint {
                     "tenant", "user", "api_key", "invite", "join_link", "decision",
                     "failed_sign_in",
                     "domain", "cors_origin", "job", "provider", "operator",
-                ])),
-            .readOnly("id", .uuid), .readOnly("name", .string()),
-            .readOnly("slug", .string(), always: false),
-            .readOnly("email", .string(), always: false),
-            .readOnly("tenant_id", .uuid, always: false),
+                ]),
+                "The type of the object. A `failed_sign_in` is a sign-in that failed before the "
+                    + "policy rules were applied."),
+            .readOnly("id", .uuid, "The object's id."),
+            .readOnly(
+                "name", .string(),
+                "A text by which people recognise the object: a name, an address, a domain, an "
+                    + "origin or a reference."),
+            .readOnly(
+                "slug", .string(), always: false, "The tenant's name in URLs; only for a tenant."),
+            .readOnly(
+                "email", .string(), always: false,
+                "The email address of the user, invite, operator or decision; absent for an object "
+                    + "without one."),
+            .readOnly(
+                "tenant_id", .uuid, always: false,
+                "The id of the tenant that the object belongs to; absent for a tenant itself, and "
+                    + "for an object of the platform."),
             .readOnly(
                 "tenant_name", .string(), always: false,
                 "The tenant's name, for a user of another tenant than the requested one."),

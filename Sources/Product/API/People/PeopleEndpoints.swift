@@ -18,9 +18,15 @@ package enum PeopleEndpoints {
     private static let identity = ObjectShape(
         "PersonIdentity",
         [
-            .required("provider", .enumeration(of: ProviderKind.self)),
-            .required("issuer", .string(min: 1, max: 2048)),
-            .required("subject", .string(min: 1, max: 2048)),
+            .required(
+                "provider", .enumeration(of: ProviderKind.self),
+                "The kind of the provider at which the person signs in."),
+            .required(
+                "issuer", .string(min: 1, max: 2048),
+                "The provider's issuer: its URL or, for a Cognito pool, the pool's id or "
+                    + "`<pool>/<upstream>`."),
+            .required(
+                "subject", .string(min: 1, max: 2048), "The person's identifier at the issuer."),
         ])
 
     private static let question = ObjectShape(
@@ -51,7 +57,9 @@ package enum PeopleEndpoints {
                 ObjectShape(
                     "PeopleFound",
                     [
-                        .readOnly("items", .array(of: .object(FoundPerson.shape), max: 200)),
+                        .readOnly(
+                            "items", .array(of: .object(FoundPerson.shape), max: 200),
+                            "The users who were found, in all tenants."),
                         .readOnly(
                             "more", .bool,
                             "Whether there are more than \(Database.foundPeopleLimit) users."),
@@ -90,8 +98,14 @@ package enum PeopleEndpoints {
     private static let order = ObjectShape(
         "PeopleAction",
         [
-            .required("action", .enumeration(of: PeopleAction.self), "The action."),
-            .required("users", .array(of: .object(named), max: usersLimit)),
+            .required(
+                "action", .enumeration(of: PeopleAction.self),
+                "What to do with each user. `export`: return the data that is stored about the "
+                    + "user. `end_sessions`: end the user's sessions. `suspend`: suspend the user. "
+                    + "`erase`: erase the user's data permanently."),
+            .required(
+                "users", .array(of: .object(named), max: usersLimit),
+                "The users on whom to act. A user who is named twice counts once."),
             FieldShape(
                 "reason", .string(min: 1, max: 500, rule: .displayName), required: true,
                 "The reason, stored in the audit log of each tenant. It must not contain the "

@@ -207,8 +207,10 @@ struct PersonResult: Sendable {
         "PersonResult",
         [
             .readOnly("tenant", .string(), "The tenant, as in the request."),
-            .readOnly("id", .uuid),
-            .readOnly("result", .enumeration(["done", "failed"])),
+            .readOnly("id", .uuid, "The id of the user, as in the request."),
+            .readOnly(
+                "result", .enumeration(["done", "failed"]),
+                "`done`: the action was performed. `failed`: it was not, see `code`."),
             .readOnly("code", .string(), always: false, "The reason why the action failed."),
             .readOnly("detail", .string(), always: false, "The same reason, for people."),
             .readOnly(
@@ -221,7 +223,9 @@ struct PersonResult: Sendable {
         [
             .readOnly(
                 "action", .enumeration(of: PeopleAction.self), "The action that was performed."),
-            .readOnly("results", .array(of: .object(shape))),
+            .readOnly(
+                "results", .array(of: .object(shape)),
+                "One result for each user of the request, in the same order."),
             .readOnly(
                 "certificate", .string(max: 1 << 20), always: false,
                 "For an erasure: the certificate, a JWS (ES256) that is signed with a key of "

@@ -142,7 +142,11 @@ extension PolicyRow {
         [
             .optional(
                 "sign_up", .enumeration(["closed", "invite_only", "domain", "approval", "open"]),
-                "Who may join without an operator's help."),
+                "Who may join without an operator's help. `closed`: nobody. `invite_only`: people "
+                    + "with an invite or a join link. `domain`: also people with an address in a "
+                    + "domain that the tenant has verified. `approval`: also everyone who is "
+                    + "approved. `open`: everyone with a verified address. The mode of a verified "
+                    + "domain takes precedence over all of these but `closed`."),
             .optional(
                 "default_role", .enumeration(["member", "manager"]),
                 "The default role of users who join."),
@@ -166,11 +170,18 @@ extension PolicyRow {
             .optional(
                 "invite_email_must_match", .bool,
                 "Whether an invite can be accepted only with the address that was invited."),
-            .optional("auto_link", .enumeration(["off", "authoritative"])),
+            .optional(
+                "auto_link", .enumeration(["off", "authoritative"]),
+                "Whether a sign-in at another provider is added to the existing user who has the "
+                    + "same address. `off`: never. `authoritative`: if the provider is "
+                    + "authoritative for the address."),
             .optional(
                 "password_min", .integer(TenantPolicy.passwordFloor...128),
                 "The minimum length of passwords, in characters."),
-            .optional("password_blocklist", .bool),
+            .optional(
+                "password_blocklist", .bool,
+                "Whether passwords that are easy to guess are refused: common ones, sequences, "
+                    + "repetitions, and the person's own address."),
             .optional(
                 "block_disposable", .bool,
                 "Whether well-known disposable mail domains are refused."),
@@ -196,7 +207,9 @@ extension PolicyRow {
                 "What happens to accounts that are not used. A change of this rule needs a dry run "
                     + "first.",
                 example: InactivityRule(warnDays: 335, suspendDays: 365, deleteDays: 455).document),
-            .readOnly("version", .integer(1...Int(Int32.max))),
+            .readOnly(
+                "version", .integer(1...Int(Int32.max)),
+                "The version of the policy, which grows by 1 with each change."),
             .readOnly(
                 "inactivity_preview", .object(InactivityPreview.shape), always: false,
                 "In a dry run with a changed inactivity rule: the users that the rule applies to."),
@@ -216,9 +229,13 @@ extension PolicyRow {
     static let versionShape = ObjectShape(
         "PolicyVersion",
         [
-            .readOnly("version", .integer(1...Int(Int32.max))),
-            .readOnly("policy", .object(shape)), .readOnly("created_by", .string()),
-            .readOnly("created_at", .timestamp),
+            .readOnly("version", .integer(1...Int(Int32.max)), "The number of the version."),
+            .readOnly("policy", .object(shape), "The policy as it was published."),
+            .readOnly(
+                "created_by", .string(),
+                "The name or email address of the person, or the name of the API key, that "
+                    + "published the version."),
+            .readOnly("created_at", .timestamp, "When the version was published."),
         ])
 }
 

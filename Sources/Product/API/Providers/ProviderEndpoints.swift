@@ -191,23 +191,45 @@ extension ProviderRow: JSONView {
                     rule: TextRule(
                         detail: "must not contain _, because user names in events are split there",
                         example: "Okta"
-                    ) { !$0.utf8.contains(0x5F) })),
-            .nullable("kind", .enumeration(["oidc", "google", "github"])),
-            .nullable("issuer", .string(min: 1, max: 1024)),
-            .nullable("email_trust", trust),
-            .optional("domains", .array(of: domain, max: 100)),
+                    ) { !$0.utf8.contains(0x5F) }),
+                "The provider's name in the pool, as the pool's events have it. Upper and lower "
+                    + "case make no difference."),
+            .nullable(
+                "kind", .enumeration(["oidc", "google", "github"]),
+                "The kind of the provider, given together with `issuer`. Without it, the person's "
+                    + "identity is one of the pool."),
+            .nullable(
+                "issuer", .string(min: 1, max: 1024),
+                "The provider's own issuer, given together with `kind`. The person's identity is "
+                    + "then one of this issuer."),
+            .nullable(
+                "email_trust", trust,
+                "How far this provider's email addresses are trusted, as in `email_trust` of the "
+                    + "pool; absent or `null` for the same trust as the pool."),
+            .optional(
+                "domains", .array(of: domain, max: 100),
+                "The email domains for which the provider is authoritative, if its `email_trust` "
+                    + "is `authoritative`."),
         ])
 
     static let shape = ObjectShape(
         "Provider",
         [
-            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
-            .readOnly("tenant_name", .string(), always: false),
+            .readOnly("id", .uuid, "The provider's id."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant that owns the provider; `null` for a provider of the "
+                    + "platform."),
+            .readOnly(
+                "tenant_name", .string(), always: false,
+                "The name of the tenant that owns the provider; absent for a provider of the "
+                    + "platform."),
             FieldShape(
                 "kind", .enumeration(["oidc", "google", "github", "cognito", "password"]),
                 "The kind of the provider. It cannot be changed.", example: .string("oidc")),
             FieldShape(
                 "name", .string(min: 1, max: 200, rule: .displayName),
+                "The provider's name, as sign-in pages and the console show it.",
                 example: .string("Acme sign-in")),
             FieldShape(
                 "issuer", .string(min: 1, max: 1024), nullable: true,
@@ -218,8 +240,11 @@ extension ProviderRow: JSONView {
                 "The OAuth client id that this server has at the provider."),
             FieldShape(
                 "email_trust", trust, nullable: true,
-                "How far this provider's email addresses are trusted; `null` for the default of "
-                    + "the provider's kind."),
+                "How far the provider's email addresses are trusted. `none`: not at all. "
+                    + "`verified_claim`: if the provider states that it has verified the address. "
+                    + "`authoritative`: only in `domains`, and there without such a statement. "
+                    + "`null`: the default of the kind, which is `none` for `oidc`, `cognito` and "
+                    + "`password`."),
             .optional(
                 "domains", .array(of: domain, max: 100),
                 "The email domains for which the provider is authoritative, if `email_trust` is "
@@ -238,7 +263,10 @@ extension ProviderRow: JSONView {
                 "Further client ids that an id token for this server may contain as `azp`. The ids "
                     + "in `client_id` and `client_tenants`, and all clients of Google, are allowed "
                     + "without an entry."),
-            .optional("upstreams", .array(of: .object(upstream), max: 50)),
+            .optional(
+                "upstreams", .array(of: .object(upstream), max: 50),
+                "For a Cognito pool: the providers at which people of the pool sign in, each with "
+                    + "its own settings."),
             .optional(
                 "strict_upstreams", .bool,
                 "Whether a sign-in from an upstream provider that `upstreams` does not list is "
@@ -246,8 +274,16 @@ extension ProviderRow: JSONView {
             .optional(
                 "client_tenants", .map(of: .string(min: 1, max: 63)),
                 "For each client id at the provider, the tenant to which the client belongs."),
-            .optional("admin_create", .enumeration(["deny", "allow"])),
-            .optional("lambda_open", .enumeration(["off", "loopback"])),
+            .optional(
+                "admin_create", .enumeration(["deny", "allow"]),
+                "For a Cognito pool: whether its administrator may create a user for whom no "
+                    + "tenant is found. `deny`: the user is refused. `allow`: the user is created "
+                    + "in the pool, and still needs a tenant to sign in."),
+            .optional(
+                "lambda_open", .enumeration(["off", "loopback"]),
+                "For a Cognito pool: who may call its hooks without a credential. `off`: nobody. "
+                    + "`loopback`: callers on the server's own machine. Only the platform may set "
+                    + "`loopback`."),
             .readOnly(
                 "confirmed", .bool,
                 "Whether the pool is confirmed. Until an operator of the platform edits a pool "
@@ -257,7 +293,8 @@ extension ProviderRow: JSONView {
             .readOnly(
                 "unreachable_since", .timestamp, always: false,
                 "Since when this server cannot fetch the provider's documents; absent if it can."),
-            .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
+            .readOnly("created_at", .timestamp, "When the provider was registered."),
+            .readOnly("updated_at", .timestamp, "When the provider was last changed."),
         ])
 
     private static let secret = [

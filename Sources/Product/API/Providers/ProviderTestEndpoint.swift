@@ -11,8 +11,14 @@ package enum ProviderTestEndpoint {
     private static let finding = ObjectShape(
         "ProviderFinding",
         [
-            .readOnly("check", .enumeration(of: ProviderFinding.Check.self)),
-            .readOnly("ok", .bool),
+            .readOnly(
+                "check", .enumeration(of: ProviderFinding.Check.self),
+                "What was checked. `discovery`: that the discovery document can be fetched and is "
+                    + "the issuer's. `endpoints`: that the endpoints are known. `flow`: that the "
+                    + "provider offers the code flow with PKCE. `keys`: that it has keys that can "
+                    + "verify an id token. `algorithms`: that its keys fit the algorithms that it "
+                    + "signs with."),
+            .readOnly("ok", .bool, "Whether the check found no fault."),
             .readOnly("detail", .string(), "The result of the check, for an operator."),
         ])
 
@@ -22,7 +28,9 @@ package enum ProviderTestEndpoint {
             .readOnly(
                 "ok", .bool,
                 "Whether people can sign in at the provider, as far as this server can check."),
-            .readOnly("findings", .array(of: .object(finding), max: 10)),
+            .readOnly(
+                "findings", .array(of: .object(finding), max: 10),
+                "One finding for each check that was possible."),
         ])
 
     private static let test = Endpoint(

@@ -22,7 +22,8 @@ package enum DecisionEndpoints {
         QueryParameter(
             "outcome", .array(of: .enumeration(of: Outcome.self), max: 6),
             "Only decisions with one of these outcomes, separated by commas."),
-        QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
+        QueryParameter("since", .timestamp, "Only decisions that were made at or after this time."),
+        QueryParameter("until", .timestamp, "Only decisions that were made before this time."),
         QueryParameter("reason", .enumeration(of: Reason.self), "Only decisions with this reason."),
         QueryParameter(
             "email", .email,

@@ -36,7 +36,12 @@ package enum ResolveEndpoint {
         answers: [
             .ok(
                 DecisionRow.shape.adding(
-                    "ResolvedDecision", [.readOnly("user", .object(UserRow.shape))]))
+                    "ResolvedDecision",
+                    [
+                        .readOnly(
+                            "user", .object(UserRow.shape),
+                            "The user of the existing account, as the resolution left it.")
+                    ]))
         ],
         problems: [.conflict, .emailTaken], idempotent: true, exists: exists
     ) { call in
@@ -224,7 +229,13 @@ extension ProvisioningResult {
     static let shape = ObjectShape(
         "ProvisioningOutcome",
         [
-            .readOnly("outcome", .enumeration(of: Outcome.self)),
+            .readOnly(
+                "outcome", .enumeration(of: Outcome.self),
+                "`created`: a user was created, who may wait for approval. `linked`: the identity "
+                    + "was linked to an existing user, or a pending user was activated. "
+                    + "`existing`: the person was known already. `reserved`: the person signs up "
+                    + "at a Cognito pool, and the rules run again when the address is proved. "
+                    + "`deferred`: the person has to choose a tenant. `refused`: see `reason`."),
             .readOnly(
                 "reason", .enumeration(of: Reason.self), nullable: true,
                 "Why the person was refused. `no_tenant`: no tenant, not even the requested "
@@ -234,10 +245,20 @@ extension ProvisioningResult {
                     + "`email_verified` is trusted only if the provider is authoritative for the "
                     + "domain. `would_admit` in the decision, and in the answer of `evaluate`, "
                     + "lists what would let the person in."),
-            .readOnly("user", .any, nullable: true),
-            .readOnly("tenant", .object(TenantRow.shape), nullable: true),
-            .readOnly("identity_id", .uuid, nullable: true),
-            .readOnly("invite_id", .uuid, nullable: true),
+            .readOnly(
+                "user", .any, nullable: true,
+                "The user who was found or created, without private attributes; `null` if there is "
+                    + "none."),
+            .readOnly(
+                "tenant", .object(TenantRow.shape), nullable: true,
+                "The tenant of the decision, without private attributes; `null` if none was found, "
+                    + "or if the person still has to choose."),
+            .readOnly(
+                "identity_id", .uuid, nullable: true,
+                "The id of the person's identity; `null` if there is none."),
+            .readOnly(
+                "invite_id", .uuid, nullable: true,
+                "The id of the invite that was used or refused; `null` if there is none."),
             .readOnly(
                 "decision_id", .uuid, nullable: true,
                 "The id of the decision; `null` in a dry run."),
@@ -282,8 +303,13 @@ extension NearestYes {
                         .readOnly(
                             "change", .enumeration(of: Change.self),
                             "The kind of change."),
-                        .readOnly("detail", .string()),
-                        .readOnly("tenant_id", .uuid, nullable: true),
+                        .readOnly(
+                            "detail", .string(),
+                            "The change in one sentence, for an operator to read."),
+                        .readOnly(
+                            "tenant_id", .uuid, nullable: true,
+                            "The id of the tenant in which to make the change; `null` for the "
+                                + "platform, or if any tenant would do."),
                     ]))),
         always: false,
         "For a refusal: changes that would let the person in by the same rules. Any one of them is "

@@ -23,9 +23,18 @@ package enum TokenSignInEndpoint {
                     .nullable(
                         "tenant", .string(min: 1, max: 63),
                         "The requested tenant, by id or slug."),
-                    .nullable("invite_token", .string(min: 1, max: 512)),
-                    .nullable("join_token", .string(min: 1, max: 512)),
-                    .nullable("link_grant", .string(min: 1, max: 512)),
+                    .nullable(
+                        "invite_token", .string(min: 1, max: 512),
+                        "The token of the invite that the person uses; absent or `null` if there "
+                            + "is none."),
+                    .nullable(
+                        "join_token", .string(min: 1, max: 512),
+                        "The token of the join link that the person uses; absent or `null` if "
+                            + "there is none."),
+                    .nullable(
+                        "link_grant", .string(min: 1, max: 512),
+                        "The token of a link grant, which adds this sign-in to the grant's user, "
+                            + "once; absent or `null` if there is none."),
                     .nullable(
                         "decline", .bool,
                         "Whether the person declines what `tenant` offers. The tenant's invite is "
