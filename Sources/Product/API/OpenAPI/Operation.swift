@@ -24,11 +24,8 @@ extension Endpoint {
         let names = (try? RoutePattern(path))?.parameterNames ?? []
         var all: [JSONValue] = names.map { name in
             let isID = sameBytes(name, "id") || name.hasSuffix("_id")
-            let summary =
-                sameBytes(name, "tenant")
-                ? "The tenant's id or slug." : Vocabulary.description(of: name) ?? ""
             return parameter(
-                name, in: "path", required: true, summary,
+                name, in: "path", required: true, pathText(of: name),
                 schemas.schema(isID ? .uuid : .string(min: 1)))
         }
         for item in query {
@@ -75,6 +72,27 @@ extension Endpoint {
                     schemas.schema(.string(min: 1))))
         }
         return all
+    }
+
+    /// The description of a path parameter. For an id, it is made from the segment before: `The id
+    /// of the API key.` for `/v1/api-keys/{id}`.
+    private func pathText(of name: String) -> String {
+        switch name {
+        case "tenant": return "The tenant's id or slug."
+        case "client": return "The name of the client's contract, for example `immich`."
+        case "hash": return "The SHA-256 hash in the `logo_url` of the tenant, in hexadecimal."
+        case "name":
+            return "`pre-signup` or `post-confirmation`, or an ARN that ends with `:` and one of "
+                + "them."
+        default: break
+        }
+        let segments = path.split(separator: "/")
+        guard let at = segments.firstIndex(of: "{\(name)}"), at > 0 else { return "" }
+        let capitals = ["api": "API", "cors": "CORS"]
+        let words = segments[at - 1].split(separator: "-").map(String.init)
+        let noun = words.map { capitals[$0] ?? $0 }.joined(separator: " ")
+        return noun.hasSuffix("ies")
+            ? "The id of the \(noun.dropLast(3))y." : "The id of the \(noun.dropLast())."
     }
 
     /// Whether the endpoint returns a single object with an ETag.
