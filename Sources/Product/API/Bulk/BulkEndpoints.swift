@@ -280,14 +280,17 @@ struct BulkRequest<Action: BulkAction> {
                     .array(
                         of: .object(
                             ObjectShape([
-                                .readOnly("id", .uuid),
+                                .readOnly("id", .uuid, "The id of the object that was acted on."),
                                 .readOnly(
                                     "status", .enumeration(["done", "unchanged", "failed"]),
                                     "The result of the action, or of the dry run."),
                                 .readOnly(
                                     "code", .string(), always: false,
                                     "The reason why the action failed."),
-                                .readOnly("detail", .string(), always: false),
+                                .readOnly(
+                                    "detail", .string(), always: false,
+                                    "Why the action failed, for people to read; absent if it did "
+                                        + "not fail."),
                                 .readOnly(
                                     "conflicting_id", .uuid, always: false,
                                     "The object that is in conflict, or the user who remains after "
