@@ -308,9 +308,13 @@ extension SearchedList {
 
 /// A stored text in UTF-8. A text from a row of the database is not copied until it is needed as a
 /// string.
-package struct StoredText: Sendable {
+///
+/// `@unchecked Sendable`: the bytes of a row are in the memory of its result, which is complete and
+/// is only read.
+package struct StoredText: @unchecked Sendable {
     private enum Source {
-        case column(Row, Int)
+        /// The bytes are valid as long as the row exists.
+        case column(Row, UnsafeRawBufferPointer)
         case string(String)
     }
 
@@ -318,8 +322,8 @@ package struct StoredText: Sendable {
 
     /// Creates the text of a column; `nil` if the column is NULL.
     init?(_ row: Row, _ column: Int) {
-        guard row.bytes(column) != nil else { return nil }
-        source = .column(row, column)
+        guard let bytes = row.bytes(column) else { return nil }
+        source = .column(row, bytes)
     }
 
     init(_ text: String) { source = .string(text) }
@@ -327,9 +331,8 @@ package struct StoredText: Sendable {
     /// Calls `body` with the bytes, which are valid only during the call.
     package func withUTF8(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
         switch source {
-        case .column(let row, let column):
-            let bytes = row.bytes(column)?.bindMemory(to: UInt8.self)
-            withExtendedLifetime(row) { body(bytes ?? UnsafeBufferPointer(start: nil, count: 0)) }
+        case .column(let row, let bytes):
+            withExtendedLifetime(row) { body(bytes.bindMemory(to: UInt8.self)) }
         case .string(var text): text.withUTF8(body)
         }
     }
