@@ -30,7 +30,12 @@ enum IntrospectionEndpoint {
         }
         // Unknown parameters are ignored (RFC 6749 §3.2).
         let (fields, errors) = decodeQuery(
-            form, [QueryParameter("token", .string(min: 1, max: 8192), required: true)])
+            form,
+            [
+                QueryParameter(
+                    "token", .string(min: 1, max: 8192), required: true,
+                    "The token to examine (RFC 7662 §2.1).")
+            ])
         guard errors.allSatisfy({ $0.code == .unknown }),
             let token = fields.optionalString("token")
         else { throw Problem(.invalidRequest, "The form needs one `token`.") }

@@ -31,9 +31,7 @@ extension Endpoint {
         for item in query {
             all.append(
                 parameter(
-                    item.name, in: "query", required: item.isRequired,
-                    item.summary.isEmpty
-                        ? Vocabulary.description(of: item.name) ?? "" : item.summary,
+                    item.name, in: "query", required: item.isRequired, item.summary,
                     schemas.schema(item.kind)))
         }
         if idempotent {

@@ -194,9 +194,7 @@ struct ListFilter: Sendable {
             }
             guard parameter.isFamily else { return nil }
             var decoder = Decoder(allowsReadOnly: false)
-            decoder.check(
-                member.value, FieldShape(parameter.name, parameter.kind),
-                at: pointer + member.name)
+            decoder.check(member.value, parameter.field, at: pointer + member.name)
             return decoder.errors.first
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }

@@ -189,7 +189,7 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
             continue
         }
         let json = parameter.kind.normal(parameter.kind.value(ofQuery: value))
-        decoder.check(json, FieldShape(parameter.name, parameter.kind), at: pointer)
+        decoder.check(json, parameter.field, at: pointer)
         input.members.append(JSONValue.Member(name, json))
     }
     for parameter in declared where parameter.isRequired && !input.has(parameter.name) {

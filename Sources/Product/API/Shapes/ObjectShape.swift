@@ -11,14 +11,14 @@ package struct FieldShape: Sendable {
     package var isNullable: Bool
     /// Whether the member is only for responses. PUT and PATCH may repeat it unchanged.
     package var isReadOnly: Bool
-    /// The description in the OpenAPI document; if empty, the vocabulary's text for the name.
+    /// The description in the OpenAPI document.
     var summary: String
     /// An example, which must pass the kind's check; `nil` to generate one.
     var example: JSONValue?
 
     init(
         _ name: String, _ kind: Kind, required: Bool = false, nullable: Bool = false,
-        readOnly: Bool = false, _ summary: String = "", example: JSONValue? = nil
+        readOnly: Bool = false, _ summary: String, example: JSONValue? = nil
     ) {
         self.name = name
         self.kind = kind
@@ -29,27 +29,24 @@ package struct FieldShape: Sendable {
         self.example = example
     }
 
-    /// The field's own description or, if it has none, the vocabulary's text for its name.
-    var description: String? { summary.isEmpty ? Vocabulary.description(of: name) : summary }
-
-    package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
+    package static func required(_ name: String, _ kind: Kind, _ summary: String) -> Self {
         Self(name, kind, required: true, summary)
     }
 
     /// A member that may be absent. It must not be null.
-    package static func optional(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
+    package static func optional(_ name: String, _ kind: Kind, _ summary: String) -> Self {
         Self(name, kind, summary)
     }
 
     /// A member that may be absent or `null`. Both mean that there is no value.
-    package static func nullable(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
+    package static func nullable(_ name: String, _ kind: Kind, _ summary: String) -> Self {
         Self(name, kind, nullable: true, summary)
     }
 
     /// A member that only responses contain. Every response has it, unless `always` is false.
     package static func readOnly(
         _ name: String, _ kind: Kind, nullable: Bool = false, always: Bool = true,
-        _ summary: String = ""
+        _ summary: String
     ) -> Self {
         Self(name, kind, required: always, nullable: nullable, readOnly: true, summary)
     }
@@ -265,12 +262,15 @@ package struct QueryParameter: Sendable {
     /// as `attributes.<name>`.
     var isFamily = false
 
-    package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {
+    package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String) {
         self.name = name
         self.kind = kind
         isRequired = required
         self.summary = summary
     }
+
+    /// The parameter as a member of the object that the query is parsed into.
+    var field: FieldShape { FieldShape(name, kind, summary) }
 
     /// Whether a name in the query belongs to this parameter.
     func covers(_ given: String) -> Bool {

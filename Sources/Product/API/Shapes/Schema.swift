@@ -46,7 +46,7 @@ struct SchemaWriter {
         if field.isReadOnly { members.removeAll { sameBytes($0.name, "maxLength") } }
         if field.isNullable { members = Self.nullable(members) }
         if field.isReadOnly { members.append(.init("readOnly", .bool(true))) }
-        if let text = field.description { members.append(.init("description", .string(text))) }
+        members.append(.init("description", .string(field.summary)))
         if let example = field.example { members.append(.init("examples", .array([example]))) }
         return .object(members)
     }
@@ -155,13 +155,24 @@ extension Kind {
         }
     }
 
-    /// An example of this kind. `name` is the member's name, for which the vocabulary may have a
-    /// text.
+    /// Realistic texts for members by their names.
+    private static let examples: [String: String] = [
+        "client_id": "web", "email": "ada@example.com", "event_id": "event-1", "ip": "192.0.2.1",
+        "issuer": "https://login.example.com", "key": "gate_live_…", "label": "Web app",
+        "message": "Welcome to Acme.", "name": "Ada Lovelace", "note": "For the mail server.",
+        "origin": "https://app.example.com", "password": "correct horse battery staple",
+        "path": "/v1/me", "reason": "No longer needed.", "scopes": "smtp",
+        "subject": "110169484474386276334", "triggerSource": "PreSignUp_SignUp",
+        "user_agent": "Mozilla/5.0", "userName": "ada", "userPoolId": "eu-central-1_AbCdEfGhI",
+        "hosts": "mail.acme.example",
+    ]
+
+    /// An example of this kind for a member of this name.
     package func example(input: Bool, name: String = "") -> JSONValue {
         switch self {
         case .string(let min, let max, let rule):
             if let example = rule?.example { return .string(example) }
-            let word = Vocabulary.example(of: name) ?? "example"
+            let word = Self.examples[name] ?? "example"
             let padded = word + String(repeating: "x", count: Swift.max(0, min - word.count))
             return .string(String(padded.prefix(max)))
         case .email: return .string("ada@example.com")

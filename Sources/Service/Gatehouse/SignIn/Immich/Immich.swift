@@ -38,7 +38,9 @@ enum Immich {
                 "version",
                 .object(
                     ObjectShape(
-                        ["major", "minor", "patch"].map { .required($0, .integer(0...9999)) })),
+                        ["major", "minor", "patch"].map {
+                            .required($0, .integer(0...9999), "The \($0) number of the version.")
+                        })),
                 "The server's version, which the apps compare with their own."),
             .nullable(
                 "mobile_redirect_override",

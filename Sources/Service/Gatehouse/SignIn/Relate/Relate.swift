@@ -28,9 +28,9 @@ enum Relate {
     private static let service = Kind.object(
         ObjectShape(
             [
-                .required("server", .string(min: 1, max: 255)),
-                .required("port", .integer(1...65_535)),
-                .required("secure_port", .integer(1...65_535)),
+                .required("server", .string(min: 1, max: 255), "The host name."),
+                .required("port", .integer(1...65_535), "The port without TLS or with STARTTLS."),
+                .required("secure_port", .integer(1...65_535), "The port with TLS."),
             ]))
 
     /// Returns a refusal in the app's form: 401 without a body, 404 as a problem document, and
