@@ -222,7 +222,8 @@ extension Endpoint {
         for answer in answers where answer.status == status {
             if case .object(let shape) = answer.content { return .object(shape) }
         }
-        return .object(ObjectShape([
+        return .object(
+            ObjectShape([
                 .readOnly("conflicting_id", .uuid, "The id of the object that is in conflict.")
             ]))
     }
