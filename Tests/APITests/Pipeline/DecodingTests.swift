@@ -99,8 +99,9 @@ import Testing
     }
 
     @Test func `another shape is taken when its member is there`() async throws {
-        let one = ObjectShape("One", [.required("email", .email)])
-        let many = ObjectShape("Many", [.required("invites", .array(of: .object(one)))])
+        let one = ObjectShape("One", [.required("email", .email, "The address.")])
+        let many = ObjectShape(
+            "Many", [.required("invites", .array(of: .object(one)), "The invites.")])
         let endpoint = Endpoint(
             .post, "/x", id: "x", tag: "X", summary: "", access: .open,
             body: .json(one.or(whenHas: "invites", many)), answers: [.noContent]

@@ -36,7 +36,10 @@ import Text
             let endpoint = Endpoint(
                 .get, "/numbers", id: "listNumbers", tag: "N", summary: "", access: .principal,
                 query: QueryParameter.list(sorts: ["created_at"]),
-                answers: [.list(ObjectShape("Number", [.readOnly("n", .integer(0...Int.max))]))]
+                answers: [
+                    .list(
+                        ObjectShape("Number", [.readOnly("n", .integer(0...Int.max), "A number.")]))
+                ]
             ) { call in
                 let page = try call.page()
                 let from = page.after.flatMap { Int($0.key) } ?? 0

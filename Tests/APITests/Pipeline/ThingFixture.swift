@@ -17,16 +17,19 @@ struct ThingFixture {
     static let shape = ObjectShape(
         "Thing",
         [
-            .readOnly("id", .uuid),
-            .required("slug", .string(min: 2, max: 63, rule: .slug)),
-            .required("email", .email),
-            .optional("count", .integer(1...10)),
-            .optional("active", .bool),
-            .nullable("note", .string(max: 5)),
-            .optional("role", .enumeration(["member", "manager"])),
-            .optional("tags", .array(of: .string(min: 1, max: 3), max: 2)),
-            .optional("place", .object(ObjectShape("Place", [.required("x", .integer(0...9))]))),
-            .optional("claims", .any),
+            .readOnly("id", .uuid, "The id."),
+            .required("slug", .string(min: 2, max: 63, rule: .slug), "The slug."),
+            .required("email", .email, "The address."),
+            .optional("count", .integer(1...10), "The count."),
+            .optional("active", .bool, "Whether it is active."),
+            .nullable("note", .string(max: 5), "The note."),
+            .optional("role", .enumeration(["member", "manager"]), "The role."),
+            .optional("tags", .array(of: .string(min: 1, max: 3), max: 2), "The tags."),
+            .optional(
+                "place",
+                .object(ObjectShape("Place", [.required("x", .integer(0...9), "The number.")])),
+                "The place."),
+            .optional("claims", .any, "The claims."),
         ])
 
     let ran = Counter()
@@ -65,7 +68,9 @@ struct ThingFixture {
                 .get, "/v1/tenants/{tenant}/things", id: "listThings", tag: "Things",
                 summary: "Lists things.", access: .right(.readUsers),
                 query: QueryParameter.list(sorts: ["created_at", "-created_at"], search: true)
-                    + [QueryParameter("kinds", .array(of: .enumeration(["a", "b"])))],
+                    + [
+                        QueryParameter("kinds", .array(of: .enumeration(["a", "b"])), "The kinds.")
+                    ],
                 answers: [.list(Self.shape)]
             ) { call in
                 _ = try call.page()

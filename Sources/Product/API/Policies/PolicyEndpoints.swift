@@ -142,7 +142,7 @@ extension PolicyRow {
         [
             .optional(
                 "sign_up", .enumeration(["closed", "invite_only", "domain", "approval", "open"]),
-                "Who may join without an operator's help. `closed`: nobody. `invite_only`: people "
+                "Who may join without an operator's help. `closed`: no one. `invite_only`: people "
                     + "with an invite or a join link. `domain`: also people with an address in a "
                     + "domain that the tenant has verified. `approval`: also everyone who is "
                     + "approved. `open`: everyone with a verified address. The mode of a verified "

@@ -281,7 +281,7 @@ extension ProviderRow: JSONView {
                     + "in the pool, and still needs a tenant to sign in."),
             .optional(
                 "lambda_open", .enumeration(["off", "loopback"]),
-                "For a Cognito pool: who may call its hooks without a credential. `off`: nobody. "
+                "For a Cognito pool: who may call its hooks without a credential. `off`: no one. "
                     + "`loopback`: callers on the server's own machine. Only the platform may set "
                     + "`loopback`."),
             .readOnly(
