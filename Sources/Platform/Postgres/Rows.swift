@@ -150,6 +150,27 @@ package struct Row: Sendable {
     }
 }
 
+/// The bytes of one column of a row, which are not copied.
+///
+/// `@unchecked Sendable`: the bytes are in the memory of the result, which this value keeps, and
+/// which is complete and only read.
+package struct ColumnBytes: @unchecked Sendable {
+    private let row: Row
+    private let bytes: UnsafeRawBufferPointer
+
+    /// Creates the bytes of a column, which must exist; `nil` for NULL.
+    package init?(_ row: Row, _ column: Int) {
+        guard let bytes = row.bytes(column) else { return nil }
+        self.row = row
+        self.bytes = bytes
+    }
+
+    /// Calls `body` with the bytes, which are valid only during the call.
+    package func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+        withExtendedLifetime(row) { body(bytes) }
+    }
+}
+
 extension PostgresDecodable {
     package static func read(_ column: Int, of row: Row) throws(PostgresError) -> Self {
         guard let cell = row.cell(column), let value = decode(cell.bytes, type: cell.type) else {

@@ -308,13 +308,9 @@ extension SearchedList {
 
 /// A stored text in UTF-8. A text from a row of the database is not copied until it is needed as a
 /// string.
-///
-/// `@unchecked Sendable`: the bytes of a row are in the memory of its result, which is complete and
-/// is only read.
-package struct StoredText: @unchecked Sendable {
+package struct StoredText: Sendable {
     private enum Source {
-        /// The bytes are valid as long as the row exists.
-        case column(Row, UnsafeRawBufferPointer)
+        case column(ColumnBytes)
         case string(String)
     }
 
@@ -322,8 +318,8 @@ package struct StoredText: @unchecked Sendable {
 
     /// Creates the text of a column; `nil` if the column is NULL.
     init?(_ row: Row, _ column: Int) {
-        guard let bytes = row.bytes(column) else { return nil }
-        source = .column(row, bytes)
+        guard let bytes = ColumnBytes(row, column) else { return nil }
+        source = .column(bytes)
     }
 
     init(_ text: String) { source = .string(text) }
@@ -331,8 +327,7 @@ package struct StoredText: @unchecked Sendable {
     /// Calls `body` with the bytes, which are valid only during the call.
     package func withUTF8(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
         switch source {
-        case .column(let row, let bytes):
-            withExtendedLifetime(row) { body(bytes.bindMemory(to: UInt8.self)) }
+        case .column(let bytes): bytes.withBytes { body($0.bindMemory(to: UInt8.self)) }
         case .string(var text): text.withUTF8(body)
         }
     }
