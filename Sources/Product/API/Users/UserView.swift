@@ -94,7 +94,7 @@ extension UserRow: JSONView {
                 example: .string("crm-4711")),
             .optional(
                 "keep", .bool,
-                "Whether the policy's `inactivity` rules ignore this user; false if absent."),
+                "Whether the policy's `inactivity` rules ignore this user; false for a new user."),
             .readOnly(
                 "merged_ids", .array(of: .uuid),
                 "The ids of users who were merged into this user. A request with one of these ids "

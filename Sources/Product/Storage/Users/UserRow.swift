@@ -278,7 +278,7 @@ extension IdentityRow {
     /// When the identity was linked to the user.
     package var createdAt: Timestamp { time(.createdAt) ?? Timestamp(microseconds: 0) }
     package var lastUsedAt: Timestamp? { time(.lastUsedAt) }
-    /// Whether the provider was trusted to prove the address when the identity was linked.
+    /// Whether the provider was trusted to prove the address when the identity was last used.
     package var isEmailTrusted: Bool {
         let column = Column.isEmailTrusted.rawValue
         return switch source {
