@@ -172,13 +172,7 @@ extension DecisionRow: JSONView {
         [
             .readOnly("id", .uuid, "The decision's id."),
             .readOnly("created_at", .timestamp, "When the decision was made."),
-            .readOnly(
-                "outcome", .enumeration(of: Outcome.self),
-                "`created`: a user was created, who may wait for approval. `linked`: the identity "
-                    + "was linked to an existing user, or a pending user was activated. "
-                    + "`existing`: the person was known already. `reserved`: the person signs up "
-                    + "at a Cognito pool, and the rules run again when the address is proved. "
-                    + "`deferred`: the person has to choose a tenant. `refused`: see `reason`."),
+            Outcome.field,
             .readOnly(
                 "reason", .enumeration(of: Reason.self), nullable: true,
                 "The reason for the outcome, if there is one."),

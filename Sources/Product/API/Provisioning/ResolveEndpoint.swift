@@ -229,13 +229,7 @@ extension ProvisioningResult {
     static let shape = ObjectShape(
         "ProvisioningOutcome",
         [
-            .readOnly(
-                "outcome", .enumeration(of: Outcome.self),
-                "`created`: a user was created, who may wait for approval. `linked`: the identity "
-                    + "was linked to an existing user, or a pending user was activated. "
-                    + "`existing`: the person was known already. `reserved`: the person signs up "
-                    + "at a Cognito pool, and the rules run again when the address is proved. "
-                    + "`deferred`: the person has to choose a tenant. `refused`: see `reason`."),
+            Outcome.field,
             .readOnly(
                 "reason", .enumeration(of: Reason.self), nullable: true,
                 "Why the person was refused. `no_tenant`: no tenant, not even the requested "
@@ -328,4 +322,15 @@ extension Call {
             "Too many dry runs; wait a minute.", limit: database.options.limits.dryRuns,
             retryAfter: database.secondsOfMinuteLeft)
     }
+}
+
+extension Outcome {
+    /// The outcome as a member of an answer.
+    static let field = FieldShape.readOnly(
+        "outcome", .enumeration(of: Outcome.self),
+        "`created`: a user was created, who may wait for approval. `linked`: the identity "
+            + "was linked to an existing user, or a pending user was activated. "
+            + "`existing`: the person was known already. `reserved`: the person signs up "
+            + "at a Cognito pool, and the rules run again when the address is proved. "
+            + "`deferred`: the person has to choose a tenant. `refused`: see `reason`.")
 }
