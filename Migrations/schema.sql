@@ -1,5 +1,5 @@
 -- The schema that the migrations make, for readers: deploy/tools/schema generates it, a test compares it, and nothing
--- applies it. The files 0001 to 0016 explain the tables.
+-- applies it. The numbered files beside it explain the tables.
 
 CREATE EXTENSION IF NOT EXISTS btree_gin WITH SCHEMA public;
 COMMENT ON EXTENSION btree_gin IS 'support for indexing common datatypes in GIN';
