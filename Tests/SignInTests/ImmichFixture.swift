@@ -27,7 +27,7 @@ struct ImmichFixture: ClientFixture {
         let service = try await TestService.make(
             externalServices: ExternalServices(
                 providers: OutboundPolicy(allowsLoopback: true), mail: mail),
-            clock: { clock?.now ?? Timestamp.systemClock() })
+            clock: TestClock.reading(clock))
         let tenant = try await service.makeTenant("acme")
         try await set(service, tenant, settings)
         try await allowOrigin(service, credentials: true)

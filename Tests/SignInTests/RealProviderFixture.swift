@@ -21,7 +21,7 @@ struct RealProviderFixture {
 
     static func make(clock: TestClock? = nil) async throws -> RealProviderFixture {
         let provider = try RealProvider(redirects: [immich, timetracker, relate, page], people: 9)
-        let service = try await TestService.make(clock: { clock?.now ?? Timestamp.systemClock() })
+        let service = try await TestService.make(clock: TestClock.reading(clock))
         let tenant = try await service.makeTenant("acme")
         let fixture = RealProviderFixture(service: service, tenant: tenant, provider: provider)
         try await fixture.prepare()

@@ -20,7 +20,7 @@ struct RelateFixture: ClientFixture {
     ) async throws -> RelateFixture {
         let provider = try await TestProvider.start()
         let service = try await TestService.make(
-            clock: { clock?.now ?? Timestamp.systemClock() })
+            clock: TestClock.reading(clock))
         let tenant = try await service.makeTenant("acme")
         let fixture = RelateFixture(service: service, tenant: tenant, provider: provider)
         try await fixture.service.manage(

@@ -24,7 +24,7 @@ struct TimeTrackerFixture: ClientFixture {
         settings: String = "{}", logger: Logger? = nil, clock: TestClock? = nil
     ) async throws -> TimeTrackerFixture {
         let service = try await TestService.make(
-            logger: logger, clock: { clock?.now ?? Timestamp.systemClock() })
+            logger: logger, clock: TestClock.reading(clock))
         let tenant = try await service.makeTenant("acme")
         let set = try await service.send(
             .put, "/v1/tenants/acme/clients/timetracker",

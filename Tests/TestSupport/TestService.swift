@@ -88,7 +88,7 @@ package final class TestService: Sendable {
             providers: OutboundPolicy(allowsLoopback: true)),
         logger: Logger? = nil, secondFactorDays: Int? = nil, over database: TestDatabase? = nil,
         standbys: Standbys? = nil,
-        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
+        clock: @escaping @Sendable () -> Timestamp = TestClock.slow()
     ) async throws -> TestService {
         let made = if let database { database } else { try await TestDatabase.make() }
         let servers = Servers(
@@ -104,7 +104,7 @@ package final class TestService: Sendable {
     package static func makeWithTenant(
         clock: TestClock? = nil
     ) async throws -> (TestService, TenantRow) {
-        let service = try await make(clock: { clock?.now ?? Timestamp.systemClock() })
+        let service = try await make(clock: TestClock.reading(clock))
         return (service, try await service.makeTenant("acme"))
     }
 

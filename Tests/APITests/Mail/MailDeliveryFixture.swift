@@ -20,7 +20,7 @@ struct MailDeliveryFixture {
     static let invites = "/v1/tenants/acme/invites"
 
     static func make(
-        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
+        clock: @escaping @Sendable () -> Timestamp = TestClock.slow()
     ) async throws -> Self {
         let sink = SMTPSink()
         let service = try await TestService.make(

@@ -43,7 +43,7 @@ import Text
     }
 
     private static func make(
-        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
+        clock: @escaping @Sendable () -> Timestamp = TestClock.slow()
     ) async throws -> Fixture {
         let sink = SMTPSink()
         let log = CapturedLog()

@@ -16,7 +16,7 @@ import Text
         policy: String = "{}", clock: TestClock? = nil
     ) async throws -> ProvisioningFixture {
         try await ProvisioningFixture.make(
-            policy: policy, clock: { clock?.now ?? Timestamp.systemClock() })
+            policy: policy, clock: TestClock.reading(clock))
     }
 
     /// What would admit, of a refusal for this reason.

@@ -13,7 +13,7 @@ import Text
     private static let acme = "/v1/tenants/acme"
 
     private static func make(clock: TestClock? = nil) async throws -> ProvisioningFixture {
-        try await ProvisioningFixture.make(clock: { clock?.now ?? Timestamp.systemClock() })
+        try await ProvisioningFixture.make(clock: TestClock.reading(clock))
     }
 
     private static func changes(_ answer: JSONValue) -> [String] {

@@ -15,7 +15,7 @@ struct ProvisioningFixture {
 
     static func make(
         policy: String = "{}",
-        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
+        clock: @escaping @Sendable () -> Timestamp = TestClock.slow()
     ) async throws -> ProvisioningFixture {
         let service = try await TestService.make(clock: clock)
         let policy = try JSONValue(parsing: Array(policy.utf8))
