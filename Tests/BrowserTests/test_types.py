@@ -11,4 +11,6 @@ import answers  # noqa: E402
 
 def test_the_types_of_answers_are_those_of_the_description(console):
     described = answers.types(json.load(urllib.request.urlopen(f"{console.base}/openapi.json")))
-    assert (TYPES / "answers.d.ts").read_text() == described, "write it anew: deploy/lib/console/answers.py"
+    assert (TYPES / "answers.d.ts").read_text() == described, (
+        "write it anew: deploy/lib/console/answers.py http://localhost:8080/openapi.json"
+        " > deploy/lib/console/answers.d.ts")
