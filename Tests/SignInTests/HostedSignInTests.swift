@@ -241,7 +241,7 @@ import Text
         let out = try await fixture.service.send(
             .delete, "/v1/tenants/acme/users/\(user)/sessions", as: .platformOwner)
         #expect(out.status == 204)
-        let now = Timestamp.systemClock().microseconds / 1_000_000
+        let now = fixture.service.storage.clock().microseconds / 1_000_000
         let jar = Jar()
         let old = ["auth_time": "\(now - 3600)"]
         let sent = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar, [], old)

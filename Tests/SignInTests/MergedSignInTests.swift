@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Postgres
+import Storage
 import TestSupport
 import Testing
 import Text
@@ -115,7 +116,7 @@ import Text
         try await fixture.expect(winner)
         _ = try await fixture.pass(winner, .token)
         // A minute old: a cut by the merge would refuse them, as it does at the end.
-        let old = Timestamp.systemClock().adding(seconds: -60)
+        let old = fixture.service.storage.clock().adding(seconds: -60)
         let tokens = [winner, loser].map { fixture.googleToken($0, at: old) }
         _ = try await fixture.pass(loser, .token)
         let (one, two) = (

@@ -24,7 +24,7 @@ import Text
             expectOnlyError(
                 try await fixture.send(method, path, token: token), 401, "Unauthorized")
         }
-        let soon = Int64(Timestamp.systemClock().microseconds / 1_000_000 + 5)
+        let soon = Int64(fixture.service.storage.clock().microseconds / 1_000_000 + 5)
         let newer = fixture.token("ann@acme.example", ["auth_time": "\(soon)"])
         #expect(try await fixture.send(.get, path, token: newer).json["userId"]?.string == id)
     }

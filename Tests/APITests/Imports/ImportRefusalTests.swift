@@ -159,7 +159,7 @@ import Text
                 await #expect(throws: Broken.self) { try await runner.round() }
                 _ = try await fixture.scope.write(
                     """
-                    UPDATE jobs SET due_at = now()
+                    UPDATE jobs SET due_at = now() - interval '1 hour'
                     WHERE tenant_id = \(fixture.tenant) AND status = 'running'
                     """)
             }

@@ -54,7 +54,8 @@ import Text
         try await fixture.carry()
         #expect(try await fixture.told(id) == ["queued"])
         fixture.sink.refuse("550-5.1.1 no\u{1B}[31m\r\n550 5.1.1 such user")
-        try await fixture.service.storage.app.query("UPDATE mail SET next_at = now()")
+        try await fixture.service.storage.app.query(
+            "UPDATE mail SET next_at = now() - interval '1 hour'")
         try await fixture.carry()
         #expect(
             try await fixture.told(id) == ["refused", #"550-5.1.1 no\u{1B}[31m 5.1.1 such user"#])

@@ -146,7 +146,8 @@ import Text
         _ = try await service.storage.app.query(
             """
             INSERT INTO reset_asks (id, tenant_id, about, email_key, next_at, created_at)
-            SELECT gen_random_uuid(), '\(raw: UUID.platform.description)', '\\x00', 'x', now(), now()
+            SELECT gen_random_uuid(), '\(raw: UUID.platform.description)', '\\x00', 'x',
+                now() - interval '1 hour', now()
             FROM generate_series(1, \(Database.waitingResetAsks))
             """)
         let answer = try await service.send(
@@ -195,7 +196,7 @@ import Text
             sink.mails.flatMap(\.to).sorted()
                 == ["<b@example.com>"] + Array(repeating: "<target@example.com>", count: 4))
         _ = try await service.storage.app.query(
-            "UPDATE mail SET created_at = now() - interval '1 hour'")
+            "UPDATE mail SET created_at = now() - interval '2 hours'")
         #expect(try await resend().json["delivery_status"]?.string == "queued")
     }
 

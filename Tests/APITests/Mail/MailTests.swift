@@ -170,7 +170,7 @@ import Text
         #expect(attempts == 1)
         #expect(failure?.contains("451 4.7.1 later") == true)
         fixture.sink.refuse("550 5.1.1 nobody")
-        _ = try await app.query("UPDATE mail SET next_at = now()")
+        _ = try await app.query("UPDATE mail SET next_at = now() - interval '1 hour'")
         try await fixture.carry()
         (waits, attempts, failure) = try await state()
         #expect(!waits)

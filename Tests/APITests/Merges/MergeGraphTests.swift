@@ -152,7 +152,7 @@ import Text
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email_verified,
                 created_at, linked_by_type)
             VALUES (\(tenant), \(identity), \(user), \(provider), \(issuer), \(subject),
-                \(Bool.random(using: &numbers)), now(),
+                \(Bool.random(using: &numbers)), \(fixture.service.storage.clock()),
                 CASE WHEN \(Bool.random(using: &numbers)) THEN 'operator' END)
             RETURNING 1
             """)
@@ -167,7 +167,8 @@ import Text
         _ = try await administrator.read(
             """
             INSERT INTO identity_aliases (tenant_id, pool, alias, identity_id, created_at)
-            VALUES (\(tenant), 'pool', \(identity.description), \(identity), now()) RETURNING 1
+            VALUES (\(tenant), 'pool', \(identity.description), \(identity),
+                \(fixture.service.storage.clock())) RETURNING 1
             """)
     }
 

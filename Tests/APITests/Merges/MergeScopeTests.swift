@@ -46,7 +46,8 @@ import Text
                 INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject,
                     email_verified, created_at, linked_by_type)
                 VALUES (\(tenant), \(UUID.random()), \(user.id), \(provider), 'https://i.example',
-                    \("\(provider) \(isProved) \(isLinked)"), \(isProved), now(), \(by))
+                    \("\(provider) \(isProved) \(isLinked)"), \(isProved),
+                    \(fixture.service.storage.clock()), \(by))
                 """
             }
         }

@@ -65,12 +65,12 @@ import Text
         #expect(try await storage.claimIdempotency(row) == .fresh)
         #expect(try await storage.claimIdempotency(row) == .inProgress)
         _ = try await storage.app.query(
-            "UPDATE idempotency SET created_at = now() - interval '11 seconds'")
+            "UPDATE idempotency SET created_at = now() - interval '1 hour'")
         #expect(try await storage.claimIdempotency(row) == .fresh)
         try await storage.storeResponse([9], of: row)
         #expect(try await storage.claimIdempotency(row) == .kept([9]))
         _ = try await storage.app.query(
-            "UPDATE idempotency SET created_at = now() - interval '24 hours'")
+            "UPDATE idempotency SET created_at = now() - interval '25 hours'")
         #expect(try await storage.claimIdempotency(row) == .fresh)
         try await storage.dropClaim(row)
         #expect(try await storage.claimIdempotency(row) == .fresh)
@@ -99,7 +99,7 @@ import Text
             bodyHash: [2], claim: .random())
         #expect(try await storage.claimIdempotency(late) == .fresh)
         _ = try await storage.app.query(
-            "UPDATE idempotency SET created_at = now() - interval '11 seconds'")
+            "UPDATE idempotency SET created_at = now() - interval '1 hour'")
         let change = HeldChange()
         try await HeldChange.$current.withValue(change) {
             try await storage.scope(tenant.id).change(by: .system) { change in

@@ -38,7 +38,7 @@ import Text
         async throws
     {
         let fixture = try await Fixture.make()
-        let began = Timestamp.systemClock().adding(seconds: -601)
+        let began = fixture.base.service.storage.clock().adding(seconds: -601)
         _ = try await fixture.base.service.storage.app.query(
             "UPDATE operator_sessions SET stepped_up_at = \(began)")
         for action in [
