@@ -213,6 +213,10 @@ import Text
         }
         all.append(
             Listed(
+                name: "audit, the actions of a group",
+                sql: AuditRow.actions(of: "api_key.", in: scope.tenant)))
+        all.append(
+            Listed(
                 name: "audit of all tenants",
                 sql: AuditRow.list(of: nil, AuditFilter(), nil, events),
                 isOfAllTenants: true))
