@@ -151,6 +151,19 @@ import Testing
             "\(again.text)")
     }
 
+    @Test func `a test mail shows what the mail server says`() throws {
+        let sink = SMTPSink()
+        defer { sink.stop() }
+        let settings = ["GATEHOUSE_SMTP_URL=\(sink.url)", "GATEHOUSE_MAIL_FROM=gate@corp.example"]
+        let words = ["mail", "test", "--to", "ops@corp.example"]
+        let taken = try gatehouse(words, settings)
+        #expect(taken.code == 0 && taken.text.contains("took the mail"), "\(taken.text)")
+        #expect(sink.mails.map(\.to) == [["<ops@corp.example>"]])
+        sink.refuse("550 no such person")
+        let refused = try gatehouse(words, settings)
+        #expect(refused.code == 1 && refused.text.contains("no such person"), "\(refused.text)")
+    }
+
     @Test func `other commands find the database of a running dev by its data`() throws {
         let program = TestCluster.root + "/.build/debug/gatehouse"
         let script = """
@@ -162,6 +175,14 @@ import Testing
             "$1" key issue --name first --scopes users:read --tenant demo; echo "rc $?"
             "$1" operator reset --email nobody@corp.example; echo "rc $?"
             "$1" check; echo "rc $?"
+            url=$(grep -o 'http://localhost:[0-9]*' "$data.log" | head -n 1)
+            key=$("$1" key issue --name lost --scopes users:read --tenant demo)
+            users() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $key" "$url/v1/tenants/demo/users"; }
+            before=$(users)
+            id=$("$1" key list --tenant demo | grep ' lost$' | cut -d ' ' -f 1)
+            "$1" key revoke --tenant demo --id "$id"; echo "rc $?"
+            echo "before $before, after $(users)"
+            "$1" operator create --email uma@corp.example --role admin --tenant demo; echo "rc $?"
             kill -TERM $!
             wait $!
             "$1" key issue --name first --scopes users:read --tenant demo; echo "rc $?"
@@ -173,6 +194,8 @@ import Testing
         #expect(text.contains(/gate_live_\w+\nrc 0/), "\(text)")
         #expect(text.contains("no operator has this address"), "\(text)")
         #expect(text.contains("ok      row-level security"), "\(text)")
+        #expect(text.contains("lost is revoked.\nrc 0\nbefore 200, after 401"), "\(text)")
+        #expect(text.contains(/console\/sign-in#token=\S+\nrc 0/), "\(text)")
         #expect(text.contains("GATEHOUSE_DATABASE_URL is missing"), "\(text)")
     }
 
@@ -185,8 +208,7 @@ import Testing
         }
         for name in [
             "dev", "serve", "migrate", "check", "backup drill", "setup", "operator reset",
-            "key issue",
-            "healthcheck",
+            "operator create", "key issue", "key list", "key revoke", "mail test", "healthcheck",
         ] {
             #expect(overview.text.contains("\n  \(name) "))
             #expect(manual.text.contains(".SS \(name)\n"))
@@ -564,6 +586,16 @@ import Testing
         #expect(key.code == 0 && key.text.hasPrefix("gate_live_") && key.text.utf8.count == 53)
         let refused = try gatehouse(["key", "issue", "-n", "ci", "-s", "no:such"], settings)
         #expect(refused.code == 1 && refused.text.contains("/scopes/0"))
+        let list = try gatehouse(["key", "list", "-o", "json"], settings)
+        let keys = try #require(JSONValue(parsing: Array(list.text.utf8)).array)
+        #expect(keys.compactMap { $0["name"]?.string } == ["ci"])
+        let unknown = try gatehouse(["key", "revoke", "--id", "../me"], settings)
+        #expect(unknown.code == 1 && unknown.text.contains("There is no such"))
+        let twin = try gatehouse(
+            ["operator", "create", "--email", "owner@example.org", "--role", "auditor"], settings)
+        #expect(twin.code == 1 && twin.text.contains("already exists"))
+        let nobody = try gatehouse(["mail", "test", "--to", "ops@example.org"], settings)
+        #expect(nobody.code == 1 && nobody.text.contains("GATEHOUSE_SMTP_URL is missing"))
         let client = database.client(as: database.administrator)
         let rows = try await client.read(
             """

@@ -60,3 +60,21 @@ package struct ExternalServices: Sendable {
         }
     }
 }
+
+extension ExternalServices.Mail {
+    /// Sends a mail about the server at `base`, past the queue. Returns why the mail server did not
+    /// take it; `nil` if it did.
+    func test(of base: String, to address: EmailAddress) async -> String? {
+        let text = "The mail server of \(base) works. `gatehouse mail test` sent this mail."
+        let message = MailMessage(
+            from: from, fromName: "Gatehouse", to: address,
+            subject: "Gatehouse: test of the mail server", text: text + "\n",
+            html: "<p>\(htmlEscaped(text))</p>", id: UUID.random(), date: Timestamp.systemClock())
+        do throws(MailFailure) {
+            try await MailServer(url: url, authorities: authorities).send(message)
+            return nil
+        } catch {
+            return error.words
+        }
+    }
+}

@@ -8,8 +8,8 @@ import Runtime
 import Storage
 import Text
 
-/// Commands for administration that need no running server, such as creating the first owner or an
-/// API key. They use the database's credentials, apply the service's own rules and write the same
+/// Commands for administration that need no running server, such as creating an operator or an API
+/// key. They use the database's credentials, apply the service's own rules and write the same
 /// audit rows.
 struct AdministrationCommand {
     struct Refused: Error, CustomStringConvertible {
@@ -92,27 +92,119 @@ struct AdministrationCommand {
         ]
         if let name = values["environment"] { members.append(.init("environment", .string(name))) }
         if let time = values["expires-at"] { members.append(.init("expires_at", .string(time))) }
-        let path = values["tenant"].map { "/v1/tenants/\($0)/api-keys" } ?? "/v1/api-keys"
-        let body = JSONValue.object(members).encoded()
-        let answer = try run { composition in
-            await composition.dispatcher.respond(
-                to: Request(
-                    .post, path, fields: [Field("content-type", "application/json")], body: body))
-        }
-        guard case .bytes(let bytes) = answer.body, let document = try? JSONValue(parsing: bytes)
-        else { throw Refused(description: "there is no answer") }
-        guard answer.status == 201 else {
-            let faults = (document["errors"]?.array ?? []).map {
-                "\n  \($0["pointer"]?.string ?? "") \($0["detail"]?.string ?? "")"
-            }
-            throw Refused(description: (document["detail"]?.string ?? "refused") + faults.joined())
-        }
+        let document = try ask(.post, Self.keys(call), .object(members))
         if call.isJSON {
             Command.show(document)
         } else {
             say("\(document["key"]?.string ?? "")\n")
         }
         return 0
+    }
+
+    /// Shows every key, a line each or as a list in JSON.
+    func listKeys(_ call: Invocation) throws -> Int32 {
+        var keys: [JSONValue] = []
+        var cursor: String?
+        repeat {
+            let page = try ask(
+                .get, Self.keys(call), query: "limit=200" + (cursor.map { "&cursor=\($0)" } ?? ""))
+            keys += page["items"]?.array ?? []
+            cursor = page["next_cursor"]?.string
+        } while cursor != nil
+        guard !call.isJSON else {
+            Command.show(.array(keys))
+            return 0
+        }
+        for key in keys {
+            let columns = ["id", "status", "prefix", "name"].map { key[$0]?.string ?? "" }
+            say(columns.joined(separator: "  ") + "\n")
+        }
+        return 0
+    }
+
+    func revokeKey(_ call: Invocation) throws -> Int32 {
+        let key = try ask(
+            .post, "\(Self.keys(call))/\(Self.segment(call.values["id"]))/revoke", .object([]))
+        if call.isJSON {
+            Command.show(key)
+        } else {
+            say("\(key["name"]?.string ?? "") is revoked.\n")
+        }
+        return 0
+    }
+
+    /// Creates an operator and shows the link for the first sign-in.
+    func createOperator(_ call: Invocation) throws -> Int32 {
+        let values = call.values
+        var members: [JSONValue.Member] = [
+            .init("email", .string(values["email"] ?? "")),
+            .init("role", .string(values["role"] ?? "")),
+            .init(
+                "scope",
+                .object([
+                    values["tenant"].map { .init("tenant", .string($0)) }
+                        ?? .init("platform", .bool(true))
+                ])),
+            .init("delivery", .string("link")),
+        ]
+        if let name = values["name"] { members.append(.init("name", .string(name))) }
+        let made = try ask(.post, "/v1/operators", .object(members))
+        if call.isJSON {
+            Command.show(made)
+        } else {
+            say("\(made["sign_in_url"]?.string ?? "")\n")
+        }
+        return 0
+    }
+
+    /// Sends one mail at once, past the queue, to show that the mail server takes it.
+    func testMail(_ call: Invocation) throws -> Int32 {
+        let address = try Self.address(call.values["to"] ?? "")
+        guard let mail = try ExternalServices(settings).mail else {
+            throw Command.Missing(name: "GATEHOUSE_SMTP_URL")
+        }
+        let base = settings.publicURL ?? "http://\(settings.listen.text)"
+        let loop = EventLoop(index: -1)
+        loop.start()
+        defer { loop.stop() }
+        let refusal = try waitFor(on: loop) { await mail.test(of: base, to: address) }
+        if let refusal {
+            throw Refused(description: "the mail server did not take the mail: \(refusal)")
+        }
+        say("The mail server took the mail to \(address.original).\n")
+        return 0
+    }
+
+    /// The path of the keys of the tenant that the options name, or of the platform's.
+    private static func keys(_ call: Invocation) -> String {
+        call.values["tenant"].map { "/v1/tenants/\(segment($0))/api-keys" } ?? "/v1/api-keys"
+    }
+
+    private static func segment(_ text: String?) -> String {
+        PercentEncoding.encode((text ?? "").utf8)
+    }
+
+    /// Sends one request to the service's own API. Returns the body of its answer; throws the texts
+    /// of a problem.
+    private func ask(
+        _ method: Method, _ path: String, query: String = "", _ body: JSONValue? = nil
+    ) throws -> JSONValue {
+        let answer = try run { composition in
+            await composition.dispatcher.respond(
+                to: Request(
+                    method, path, query: query,
+                    fields: [Field("content-type", "application/json")],
+                    body: body?.encoded() ?? []))
+        }
+        guard case .bytes(let bytes) = answer.body, let document = try? JSONValue(parsing: bytes)
+        else { throw Refused(description: "there is no answer") }
+        guard answer.status < 300 else {
+            let faults = (document["errors"]?.array ?? []).map {
+                "\n  \($0["pointer"]?.string ?? "") \($0["detail"]?.string ?? "")"
+            }
+            throw Refused(description: (document["detail"]?.string ?? "refused") + faults.joined())
+        }
+        return document
     }
 
     private func run<Value: Sendable>(

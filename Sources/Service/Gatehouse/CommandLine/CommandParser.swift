@@ -31,6 +31,13 @@ struct OptionDeclaration: Sendable {
         name: "output", short: "o", value: "FORMAT", choices: ["text", "json"],
         summary: "Write text (the default) or json.")
 
+    /// The tenant that the command is about; `without` names what it is about otherwise.
+    static func tenant(_ without: String) -> OptionDeclaration {
+        OptionDeclaration(
+            name: "tenant", short: "t", value: "TENANT",
+            summary: "The tenant's slug or id; without it, \(without).")
+    }
+
     /// The option as the help shows it: `-o, --output FORMAT`.
     var spelling: String {
         (short.map { "-\($0), " } ?? "") + "--\(name)" + (value.map { " \($0)" } ?? "")

@@ -1,3 +1,4 @@
+import Domain
 import JSON
 import Postgres
 import Runtime
@@ -72,6 +73,27 @@ extension Command {
             ],
             run: { try AdministrationCommand(settings: settings().orOfDevelopment()).setup($0) }),
         CommandDeclaration(
+            name: "operator create",
+            summary: "Create an operator, and print a link for the first sign-in.",
+            detail: """
+                Creates an operator of the platform or, with --tenant, of one tenant, under the rules of
+                the REST API. The link works once, within a day.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "email", value: "ADDRESS", isRequired: true,
+                    summary: "The operator's address."),
+                OptionDeclaration(
+                    name: "role", value: "ROLE", choices: Operator.Role.allCases.map(\.rawValue),
+                    isRequired: true, summary: "What the operator may do."),
+                OptionDeclaration(
+                    name: "name", short: "n", value: "NAME", summary: "The operator's name."),
+                .tenant("an operator of the platform"), .output,
+            ],
+            run: {
+                try AdministrationCommand(settings: settings().orOfDevelopment()).createOperator($0)
+            }),
+        CommandDeclaration(
             name: "operator reset",
             summary: "Print a link with which an operator sets a new password.",
             detail: """
@@ -100,9 +122,7 @@ extension Command {
                 OptionDeclaration(
                     name: "scopes", short: "s", value: "LIST", isRequired: true,
                     summary: "The key's scopes, separated by commas."),
-                OptionDeclaration(
-                    name: "tenant", short: "t", value: "TENANT",
-                    summary: "The tenant's slug or id; without it the key is the platform's."),
+                .tenant("a key of the platform"),
                 OptionDeclaration(
                     name: "environment", value: "NAME", choices: ["live", "test"],
                     summary: "The kind of key."),
@@ -112,6 +132,36 @@ extension Command {
                 .output,
             ],
             run: { try AdministrationCommand(settings: settings().orOfDevelopment()).issueKey($0) }),
+        CommandDeclaration(
+            name: "key list", summary: "List the API keys of the platform or of one tenant.",
+            detail: "Prints a line for each key: its id, status, beginning and name.",
+            options: [.tenant("the keys of the platform"), .output],
+            run: { try AdministrationCommand(settings: settings().orOfDevelopment()).listKeys($0) }),
+        CommandDeclaration(
+            name: "key revoke", summary: "Revoke an API key.",
+            detail: """
+                When the command has ended, every replica refuses the key. A key that is revoked
+                already stays revoked.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "id", value: "ID", isRequired: true,
+                    summary: "The key's id, as `gatehouse key list` shows it."),
+                .tenant("a key of the platform"), .output,
+            ],
+            run: { try AdministrationCommand(settings: settings().orOfDevelopment()).revokeKey($0) }
+        ),
+        CommandDeclaration(
+            name: "mail test", summary: "Send a mail, to show that the mail server takes it.",
+            detail: """
+                Sends one mail by GATEHOUSE_SMTP_URL at once. Exit code 1 if the mail server did not
+                take it, with the server's answer.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "to", value: "ADDRESS", isRequired: true, summary: "The recipient.")
+            ],
+            run: { try AdministrationCommand(settings: settings()).testMail($0) }),
         CommandDeclaration(
             name: "secrets rotate",
             summary: "Move everything sealed from the previous secret key to the current one.",
