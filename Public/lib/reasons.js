@@ -377,10 +377,13 @@ const UNPROVED = "address_unproved"
 export const isUnproved = ({ outcome, trace }) =>
 	outcome === "refused" && Boolean(trace?.some(one => one.result === UNPROVED))
 
-/** The path, below /console/, of the page with the object that a step of a trace was about. */
+/**
+ * The path, below /console/, of the page with the object that a step of a trace was about.
+ * @type {(one: API.TraceReference) => string}
+ */
 const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
 	tenant: `t/${id}/users`, user: `t/${tenant}/users/${id}`,
-	invite: `t/${tenant}/invites?q=${encodeURIComponent(name)}`,
+	invite: `t/${tenant}/invites?q=${encodeURIComponent(name ?? "")}`,
 	join_link: `t/${tenant}/invites/join-links`, domain: `t/${tenant}/domains`, provider: "providers",
 })[type]
 

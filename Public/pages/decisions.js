@@ -54,7 +54,13 @@ export default async ({ path = "", ...page }) => {
 				label: "Reason",
 				cell: one => (one.reason ? filterLink("reason", one.reason, words(one.reason)) : noValue()),
 			},
-			{ label: "Took", cell: one => t`${formatNumber(Math.round(one.duration_ms * 10) / 10)} ms` },
+			{
+				label: "Took",
+				cell: one =>
+					one.duration_ms === null
+						? noValue()
+						: t`${formatNumber(Math.round(one.duration_ms * 10) / 10)} ms`,
+			},
 			{ label: "When", cell: one => exactTimeNode(one.created_at) },
 		],
 		actions: one => [
@@ -154,7 +160,7 @@ async function decision(page) {
 				["Subject", userText(one.subject, "code")],
 				["Tenant", named(one.tenant_id, one.tenant_id ? copyable(one.tenant_id) : noValue("none"))],
 				["Policy", one.policy_version ? t`Version ${one.policy_version}` : noValue()],
-				["Took", t`${formatNumber(one.duration_ms)} ms`],
+				["Took", one.duration_ms === null ? noValue() : t`${formatNumber(one.duration_ms)} ms`],
 				["User", named(one.user_id, one.user_id ? copyable(one.user_id) : noValue("none"))],
 				one.invite_id && ["Invite", h("a", {
 					href: `/console/t/${one.tenant_id}/invites${queryString({ q: one.email })}`,
