@@ -92,7 +92,7 @@ import Text
             decision.header("access-control-expose-headers")
                 == "x-request-id, x-immich-cid, retry-after, etag, location, link, "
                 + "www-authenticate, ratelimit-limit, ratelimit-remaining, ratelimit-reset, "
-                + "x-gatehouse-position")
+                + "x-gatehouse-position, idempotent-replayed")
     }
 
     @Test func `upper case and a trailing slash in a request do not match`() throws {

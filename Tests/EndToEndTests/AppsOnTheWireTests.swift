@@ -161,7 +161,7 @@ import Text
                 "HTTP/1.1 400 Bad Request", "access-control-allow-origin: capacitor://localhost",
                 "access-control-expose-headers: x-request-id, x-immich-cid, retry-after, etag, "
                     + "location, link, www-authenticate, ratelimit-limit, ratelimit-remaining, "
-                    + "ratelimit-reset, x-gatehouse-position",
+                    + "ratelimit-reset, x-gatehouse-position, idempotent-replayed",
                 "content-type: application/json", "vary: Origin", "x-content-type-options: nosniff",
             ])
         #expect(answer.body == #"{"error":"Missing id_token or device_id"}"#)

@@ -95,19 +95,22 @@ import Testing
         #expect(try running.send("GET", "/v1/tenants", port: port).status == 404)
     }
 
-    @Test func `the documentation shows every operation, without a script`() async throws {
+    @Test func `the documentation shows every operation, and the policy names its one script`()
+        async throws
+    {
         let running = try await RunningService()
         let page = try running.send("GET", "/docs")
         #expect(page.status == 200)
         let policy = try #require(page.first("content-security-policy"))
         #expect(policy.hasPrefix("default-src 'none'; style-src 'sha256-"))
-        #expect(!page.body.contains("<script") && !page.body.contains(" style="))
+        #expect(policy.contains("script-src 'sha256-"), "\(policy)")
+        #expect(page.body.split(separator: "<script").count == 2 && !page.body.contains(" style="))
         let document = try JSONValue(
             parsing: Array(running.send("GET", "/openapi.json").body.utf8))
         for path in document["paths"]?.members ?? [] {
             for method in path.value.members ?? [] {
                 let id = try #require(method.value["operationId"]?.string)
-                #expect(page.body.contains("<details id=\"\(id)\">"), "\(id)")
+                #expect(page.body.contains("<details class=\"op\" id=\"\(id)\">"), "\(id)")
             }
         }
         let tag = try #require(page.first("etag"))

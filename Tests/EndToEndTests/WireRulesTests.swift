@@ -42,7 +42,7 @@ import Testing
             let answer = try running.exchange("GET /\(path) HTTP/1.1\r\nA: \(field)\r\n\r\n")
             #expect(answer.status == status)
             #expect(
-                answer.body.contains(#""type":"urn:gatehouse:problem:invalid_request""#),
+                answer.body.contains(##""type":"/docs/errors#invalid_request""##),
                 "\(answer.body)")
         }
     }

@@ -497,9 +497,9 @@ MUTANTS = [
         "KeyBoundsTests/`a key created by a key gets its maker's bounds by default and never wider ones`",
         ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "guard beyond.isEmpty else {\n"
-         "            throw refusal(beyond, \"The key that creates it",
+         "            throw refusal(beyond, \"The new key may not permit more than the key that creates it",
          "guard MUTATED || beyond.isEmpty else {\n"
-         "            throw refusal(beyond, \"The key that creates it"),
+         "            throw refusal(beyond, \"The new key may not permit more than the key that creates it"),
     ),
     mutant(
         "M5", "each heir has the limit anew",

@@ -100,7 +100,7 @@ def registration_cases(server, owner):
         if reason is None:
             expect(name, 204, owner.ask("DELETE", f"/me/passkeys/{said['id']}"))
         elif said["errors"][0]["pointer"] == "/passkey":
-            assert said["errors"][0]["detail"] == f"is refused: {reason}", (name, reason, said)
+            assert said["errors"][0]["detail"].startswith(f"is not a valid new passkey ({reason});"), (name, reason, said)
             reasons.add(reason)
         else:
             # No passkey is so long or so short: its shape is refused before it is looked at.
@@ -166,7 +166,7 @@ def without_verification(server, owner):
     answer = {"id": text(made["rawId"]), "type": "public-key", "response": {
         name: text(value) for name, value in made["response"].items()}}
     said = expect("soft-webauthn", 422, owner.ask("POST", "/me/passkeys", {"name": "soft", "passkey": answer}))
-    assert said["errors"][0]["detail"] == "is refused: user_not_verified", said
+    assert said["errors"][0]["detail"].startswith("is not a valid new passkey (user_not_verified);"), said
 
 
 def main():

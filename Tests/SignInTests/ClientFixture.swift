@@ -97,7 +97,7 @@ func expectReadable(
             answer.first("access-control-expose-headers")
                 == "x-request-id, x-immich-cid, retry-after, etag, location, link, "
                 + "www-authenticate, ratelimit-limit, ratelimit-remaining, ratelimit-reset, "
-                + "x-gatehouse-position",
+                + "x-gatehouse-position, idempotent-replayed",
             comment, sourceLocation: sourceLocation)
     }
     #expect(

@@ -124,6 +124,6 @@ import Testing
             try await fixture.send(
                 .post, "\(Self.path)/github",
                 #"{"access_token":"gho_1","link_grant":"nonsense"}"#), 400,
-            "The link grant is not valid, or not any more")
+            "The link grant is not valid, or is no longer valid")
     }
 }

@@ -31,7 +31,7 @@ import Text
                 .post, path,
                 #"{"password":"\#(ImmichFixture.password)","newPassword":"passwordpassword"}"#,
                 token: token),
-            400, "The password is too common; choose another.")
+            400, "The password is too easy to guess; choose another.")
         let changed = try await fixture.send(
             .post, path, #"{"password":"\#(ImmichFixture.password)","newPassword":"\#(next)"}"#,
             token: token)

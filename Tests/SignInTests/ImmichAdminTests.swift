@@ -97,7 +97,7 @@ import Text
             (#""email":"no address""#, "email must be an email"),
             (
                 #""email":"new@acme.example""#,
-                "email is changed by an administrator of the server"
+                "email can be changed only by an administrator of the server"
             ),
             (#""name":null"#, "name must be a string"),
             (#""name":"""#, "name should not be empty"), (#""name":7"#, "name must be a string"),

@@ -69,8 +69,8 @@ import Text
             try await send(.post, "", #"{"permissions":["all"]}"#), "API Key", ["all"],
             flattens: false)
         for (body, text) in [
-            ("{}", "permissions must contain at least 1 elements"),
-            (#"{"permissions":[]}"#, "permissions must contain at least 1 elements"),
+            ("{}", "permissions must contain 1 to 200 elements"),
+            (#"{"permissions":[]}"#, "permissions must contain 1 to 200 elements"),
             (#"{"permissions":[7]}"#, "each value in permissions must be a permission"),
             (
                 #"{"name":"","permissions":["all"]}"#,

@@ -132,7 +132,7 @@ import Text
             "[" + start
                 + #""createdAt":"\#(created)","lastUsedAt":"\#(last?.string ?? "")"}]"#)
         // A key manages no keys, and ends no session.
-        let managing = "API keys are managed in a signed-in session."
+        let managing = "Only a signed-in session may manage API keys."
         expectOnlyError(try await fixture.send(.get, "/api-keys", token: key), 403, managing)
         expectOnlyError(
             try await fixture.send(.post, "/api-keys", #"{"name":"n"}"#, token: key), 403, managing)

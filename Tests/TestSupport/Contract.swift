@@ -74,6 +74,10 @@ package struct Contract: Sendable {
         guard let answer = operation.body["responses"]?["\(response.status)"] else {
             return ["the status is not documented"]
         }
+        let undeclared = ResponseHeader.allCases.map(\.rawValue).filter {
+            response.first($0.lowercased()) != nil && answer["headers"]?[$0] == nil
+        }
+        guard undeclared.isEmpty else { return undeclared.map { "\($0) is not declared" } }
         if case .stream = response.body {
             let type = (response.first("content-type") ?? "").prefix { $0 != ";" }
             return answer["content"]?[String(type)] == nil ? ["\(type) is not documented"] : []
@@ -84,8 +88,11 @@ package struct Contract: Sendable {
         }
         let type = (response.first("content-type") ?? "").prefix { $0 != ";" }
         guard let media = content[String(type)] else { return ["\(type) is not documented"] }
-        guard let schema = media["schema"] else { return [] }
+        guard let schema = media["schema"], type.hasSuffix("json") else { return [] }
         guard let value = try? JSONValue(parsing: bytes) else { return ["the answer is not JSON"] }
+        if let codes = answer["x-codes"]?.array, let code = value["code"], !codes.contains(code) {
+            return ["the code \(code.string ?? "") is not declared"]
+        }
         return faults(value, schema, isRequest: false)
     }
 
@@ -102,6 +109,8 @@ package struct Contract: Sendable {
         }.map { "?\($0) is not declared" }
         guard !request.body.isEmpty,
             let schema = operation.body["requestBody"]?["content"]?["application/json"]?["schema"],
+            // A file is taken as it is.
+            schema["format"]?.string != "binary",
             let value = try? JSONValue(parsing: request.body)
         else { return faults }
         faults += self.faults(value, schema, isRequest: true).map { "request " + $0 }

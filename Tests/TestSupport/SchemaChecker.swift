@@ -21,7 +21,9 @@ struct SchemaChecker {
             case "allOf": for part in keyword.value.array ?? [] { check(value, part, at: path) }
             case "anyOf": any(value, keyword.value.array ?? [], at: path)
             case "type": type(value, keyword.value, at: path)
-            case "enum":
+            // Null is the type's matter.
+            case "x-extensible-enum" where value == .null: break
+            case "enum", "x-extensible-enum":
                 if !(keyword.value.array ?? []).contains(value) {
                     fail(path, "\(text(value)) is not in the enumeration")
                 }
@@ -72,8 +74,12 @@ struct SchemaChecker {
         switch keyword.name {
         case "properties":
             for member in members {
-                guard let property = keyword.value[member.name] else { continue }
-                check(member.value, property, at: "\(path)/\(member.name)")
+                if let property = keyword.value[member.name] {
+                    check(member.value, property, at: "\(path)/\(member.name)")
+                } else if !isRequest, schema["additionalProperties"] == nil {
+                    // An answer may get new members: they are declared here first.
+                    fail("\(path)/\(member.name)", "is not declared")
+                }
             }
         case "required":
             for name in (keyword.value.array ?? []).compactMap(\.string)

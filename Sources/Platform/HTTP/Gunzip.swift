@@ -121,7 +121,7 @@ extension BodyStream {
     /// bytes. `ratio` is the maximum number of unpacked bytes for each packed byte.
     package func unpacked(limit: Int, ratio: Int) throws(HTTPError) -> BodyStream {
         guard let gunzip = Gunzip(limit: limit, ratio: ratio) else {
-            throw HTTPError(503, "The service cannot unpack a body now.")
+            throw HTTPError(503, "The service cannot unpack the body now; try again.")
         }
         return BodyStream {
             while true {

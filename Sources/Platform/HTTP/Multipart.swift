@@ -169,7 +169,8 @@ package struct MultipartReader: Sendable {
                 part = FormPart(name: name, type: "")
             case "content-type": type = HeaderParameters(value).value
             case "content-transfer-encoding":
-                throw HTTPError(400, "A part of a form comes without Content-Transfer-Encoding.")
+                throw HTTPError(
+                    400, "A part of a form must not have Content-Transfer-Encoding.")
             default: break
             }
         }

@@ -181,7 +181,8 @@ struct FramingFacts {
                 throw HTTPError(400, "Content-Length and Transfer-Encoding exclude each other.")
             }
             if head.isHTTP10 || transferEncodings > 1 {
-                throw HTTPError(400, "Transfer-Encoding is not acceptable here.")
+                throw HTTPError(
+                    400, "Only HTTP/1.1 may have Transfer-Encoding, in one field.")
             }
             // Refuse the request if the last coding is not `chunked`: it would be unknown where the
             // body ends and the next request starts (RFC 9112 §6.3).
@@ -196,7 +197,9 @@ struct FramingFacts {
             }
             head.framing = .length(length)
         }
-        if unknownExpectation { throw HTTPError(417, "This expectation cannot be met.") }
+        if unknownExpectation {
+            throw HTTPError(417, "The value of Expect is not supported; only 100-continue is.")
+        }
         head.expectsContinue = expectsContinue && !head.isHTTP10
         if close { head.keepAlive = false }
     }

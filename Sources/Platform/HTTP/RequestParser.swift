@@ -216,7 +216,7 @@ package final class RequestParser {
             }
             at += 2
             guard head.fieldCount < limits.fields else {
-                throw HTTPError(431, "The request has too many fields.")
+                throw HTTPError(431, "The request has too many header fields.")
             }
             let field = FieldSpan(name: Span32(name, nameEnd), value: Span32(value, valueEnd))
             fields[head.fieldCount] = field

@@ -127,7 +127,7 @@ struct JSONParser {
         while true {
             guard let byte = peek() else { throw fault("the text ends inside a string") }
             if byte == UInt8(ascii: "\"") { break }
-            guard byte >= 0x20 else { throw fault("a bare control character in a string") }
+            guard byte >= 0x20 else { throw fault("an unescaped control character in a string") }
             guard byte == UInt8(ascii: "\\") else {
                 at += 1
                 continue

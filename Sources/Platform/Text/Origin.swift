@@ -309,27 +309,31 @@ package enum OriginFault: String, Error, Sendable, Equatable {
     case wildcardMisplaced
     case wildcardOfPublicSuffix
 
-    /// A sentence for the operator that says what is wrong.
+    /// What is wrong, for the operator, as the end of a sentence that begins with the member's name.
     package var reason: String {
         switch self {
-        case .empty: "An origin is needed, such as https://app.example.com."
-        case .whitespaceOrControl: "An origin has no spaces or control characters."
-        case .everyOrigin: "Every origin cannot be allowed; list each one."
-        case .nullOrigin: "The null origin cannot be allowed: every sandboxed page sends it."
-        case .noScheme: "An origin starts with its scheme, such as https://."
+        case .empty: "must be an origin, such as https://app.example.com"
+        case .whitespaceOrControl: "must have no spaces and no control characters"
+        case .everyOrigin: "must not allow every origin; list each one"
+        case .nullOrigin: "must not be the null origin: every sandboxed page sends it"
+        case .noScheme: "must start with its scheme, such as https://"
         case .unknownScheme:
-            "The scheme is none of http, https, \(Origin.customSchemes.joined(separator: ", "))."
-        case .fileScheme: "Pages from files send the null origin, which cannot be allowed."
-        case .userInfo: "An origin has no user name or password."
+            "must have one of the schemes http, https, "
+                + Origin.customSchemes.joined(separator: ", ")
+        case .fileScheme:
+            "must not be of files: their pages send the null origin, which cannot be allowed"
+        case .userInfo: "must have no user name and no password"
         case .pathQueryOrFragment:
-            "An origin ends after the host or port: no path, query, fragment."
-        case .badHost: "The host is no valid name or address."
-        case .bareIPv6: "An IPv6 address stands in brackets."
-        case .badPort: "The port is a number from 1 to 65535."
-        case .portNotAllowed: "A wildcard or an app's scheme takes no port."
-        case .wildcardNeedsHTTPS: "A wildcard is for https only."
-        case .wildcardMisplaced: "A wildcard is the whole first label, as in https://*.example.com."
-        case .wildcardOfPublicSuffix: "A wildcard below a public suffix would let in strangers."
+            "must end after the host or the port: no path, query or fragment"
+        case .badHost: "must have a valid name or address as its host"
+        case .bareIPv6: "must have its IPv6 address in brackets"
+        case .badPort: "must have a port from 1 to 65535"
+        case .portNotAllowed: "must have no port, since it is a wildcard or has an app's scheme"
+        case .wildcardNeedsHTTPS: "must have https, since it is a wildcard"
+        case .wildcardMisplaced:
+            "must have the wildcard as its whole first label, as in https://*.example.com"
+        case .wildcardOfPublicSuffix:
+            "must not be a wildcard below a public suffix, which would let in strangers"
         }
     }
 }

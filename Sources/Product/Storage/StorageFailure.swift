@@ -1,3 +1,4 @@
+import Domain
 import JSON
 import Postgres
 import Text
@@ -103,9 +104,9 @@ extension StorageFailure {
             self = .limited(
                 "The policy's limit \(member), \(limit), is used up.", limit: limit,
                 seconds: seconds)
-        case .roleTooWide(let lacks):
+        case .roleTooWide(let role, let lacks):
             self = .forbidden(
-                "The credential may not give this role. For an admin it lacks: "
+                "The credential may not give the role \(role.rawValue). It lacks: "
                     + "\(lacks.joined(separator: ", ")).")
         }
     }

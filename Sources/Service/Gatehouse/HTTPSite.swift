@@ -19,13 +19,18 @@ struct HTTPSite: Sendable {
     private let drainState: DrainState
     /// Answers `/metrics`; `nil` if `/metrics` has a listener of its own.
     private let metricsEndpoint: MetricsEndpoint?
-    private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
+    private static let documents = [
+        "/livez", "/readyz", "/healthz", "/docs", "/docs/errors", "/openapi.json",
+    ]
     /// How long a readiness check may take: load balancers ask often and do not wait long.
     private static let readinessTime: Duration = .seconds(1)
     /// The OpenAPI document, built on first use so that it does not delay the start.
     private static let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
     private static let documentation = StaticPage(
-        html: document.page, styleDigest: DocumentPage.styleDigest)
+        html: document.page, styleDigest: DocumentPage.styleDigest,
+        scriptDigest: DocumentPage.scriptDigest)
+    private static let errors = StaticPage(
+        html: DocumentPage.errors, styleDigest: DocumentPage.styleDigest)
 
     init(
         console: ConsoleFiles, composition: Composition, responseCache: ResponseCache,
@@ -141,6 +146,9 @@ struct HTTPSite: Sendable {
             guard let metricsEndpoint else { return nil }
             return ("/metrics", await metricsEndpoint.respond(to: request))
         case "/docs": return ("/docs", Self.documentation.response(for: request))
+        case "/docs/errors": return ("/docs", Self.errors.response(for: request))
+        case "/docs/":
+            return ("/docs", Response(308, fields: [Field("location", "/docs")]))
         case "/openapi.json":
             var answer = Response(200, type: "application/json", Self.document.bytes)
             answer.set("access-control-allow-origin", "*")

@@ -39,8 +39,7 @@ struct SpreadsheetImportTests {
     }
 
     @Test func `another encoding is refused by its name`() throws {
-        #expect(throws: ImportFileFault(detail: "The file is UTF-16 or UTF-32; save it as UTF-8."))
-        {
+        #expect(throws: ImportFileFault(detail: "is UTF-16 or UTF-32; save it as UTF-8")) {
             try Self.read(ImportFile.bytes("excel-unicode.csv"))
         }
         let rows = try Self.read(ImportFile.bytes("excel-de-1252.csv"))
@@ -85,11 +84,11 @@ struct SpreadsheetImportTests {
     }
 
     @Test(arguments: [
-        ("mail;name\n", "In the first line: The column mail is unknown"),
-        ("email;role;email\n", "In the first line: Two columns have the same name: email."),
-        ("email,shoe\n", "In the first line: The column shoe is unknown"),
+        ("mail;name\n", "is wrong in the first line: The column mail is unknown"),
+        ("email;role;email\n", "is wrong in the first line: Two columns have the same name: email"),
+        ("email,shoe\n", "is wrong in the first line: The column shoe is unknown"),
         ("\r\n \r\n", "is empty"),
-        ("email\na@b.example\n\"open", "After row 1: "), ("sep=;\r\n", "is empty"),
+        ("email\na@b.example\n\"open", "is wrong after row 1: "), ("sep=;\r\n", "is empty"),
     ])
     func `a file that cannot be read is refused with the place of the error`(
         _ file: String, _ words: String

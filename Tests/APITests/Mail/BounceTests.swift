@@ -90,6 +90,9 @@ import Text
         let json = try await fixture.service.send(
             .post, "/v1/mail/bounces", json: "{}", as: .bearer(fixture.pipe))
         #expect(json.status == 415)
+        let bytes = try await fixture.hand(
+            Fixture.report(to: path), type: "application/octet-stream")
+        #expect(bytes.json["result"]?.string == "outdated", "\(bytes.text)")
     }
 
     @Test func `the scope works only with the platform's keys and gives nothing else`()

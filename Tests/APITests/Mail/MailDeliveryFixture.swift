@@ -98,10 +98,12 @@ struct MailDeliveryFixture {
         """
     }
 
-    func hand(_ message: String, with key: String? = nil) async throws -> TestAnswer {
+    func hand(
+        _ message: String, with key: String? = nil, type: String = "message/rfc822"
+    ) async throws -> TestAnswer {
         try await service.send(
             .post, "/v1/mail/bounces", json: message, as: .bearer(key ?? pipe),
-            fields: [Field("content-type", "message/rfc822")])
+            fields: [Field("content-type", type)])
     }
 
     func result(_ message: String) async throws -> String? {

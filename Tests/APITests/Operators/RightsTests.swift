@@ -81,7 +81,11 @@ import Text
     }
 
     private static func takesAnything(_ endpoint: Endpoint) -> Bool {
-        if case .raw(let types) = endpoint.body { types.contains("*/*") } else { false }
+        if case .raw(let media) = endpoint.body {
+            media.contains { $0.type == "*/*" }
+        } else {
+            false
+        }
     }
 }
 

@@ -49,7 +49,10 @@ import Text
     private func expectRefused(_ answer: TestAnswer) {
         #expect(answer.status == 403)
         #expect(answer.json["code"]?.string == "origin_not_allowed")
-        #expect(answer.json["error"]?.string == "Origin not allowed")
+        #expect(
+            answer.json["error"]?.string
+                == "The request is not allowed from this origin; `POST /v1/cors/evaluate` names "
+                + "the reason.")
         #expect(answer.first("access-control-allow-origin") == nil)
         #expect(answer.first("vary")?.contains("Origin") == true)
     }

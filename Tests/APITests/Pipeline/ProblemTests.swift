@@ -20,7 +20,7 @@ import Text
                 == JSONValue(
                     parsing: Array(
                         """
-                        {"type":"urn:gatehouse:problem:not_found","title":"Not found",
+                        {"type":"/docs/errors#not_found","title":"Not found",
                         "status":404,"detail":"There is no such path.","code":"not_found",
                         "request_id":"r-1","error":"There is no such path."}
                         """.utf8)))

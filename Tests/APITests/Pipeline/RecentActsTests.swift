@@ -107,7 +107,8 @@ import Text
             var fields: [Field] = []
             if endpoint.ifMatch == .required { fields.append(Field("if-match", "*")) }
             switch endpoint.body {
-            case .raw(let types), .stream(let types):
+            case .raw(let media), .stream(let media):
+                let types = media.map(\.type)
                 let wanted = ["application/x-ndjson", "image/svg+xml"].first(where: types.contains)
                 let type = wanted ?? types[0]
                 fields.append(Field("content-type", type == "*/*" ? "application/json" : type))

@@ -67,7 +67,8 @@ struct ThingFixture {
             Endpoint(
                 .get, "/v1/tenants/{tenant}/things", id: "listThings", tag: "Things",
                 summary: "Lists things.", access: .right(.readUsers),
-                query: QueryParameter.list(sorts: ["created_at", "-created_at"], search: true)
+                query: QueryParameter.list(
+                    sorts: ["created_at", "-created_at"], search: "Only these things.")
                     + [
                         QueryParameter("kinds", .array(of: .enumeration(["a", "b"])), "The kinds.")
                     ],

@@ -35,8 +35,13 @@ import Text
         let dry = try await Self.put(service, wanted, match: etag, query: "?dry_run=true")
         #expect(try await service.database.content() == before)
         #expect(dry.json["version"]?.int == 2)
+        let tenant = try await service.send(.get, "/v1/tenants/acme", as: .platformOwner)
         let done = try await Self.put(service, wanted, match: etag)
         #expect(done.status == 200)
+        // The tenant's time of change has changed, so its version has, too.
+        let changed = try await service.send(.get, "/v1/tenants/acme", as: .platformOwner)
+        #expect(changed.json["updated_at"] != tenant.json["updated_at"])
+        #expect(changed.first("etag") != tenant.first("etag"))
         #expect(done.json["version"]?.int == 2)
         #expect(
             done.json["allowed_domains"] == .array([.string("xn--bcher-kva.example")]))

@@ -21,6 +21,23 @@ import Text
             fields: [Field("content-type", type)])
     }
 
+    @Test func `a new tenant has the appearance that its creation names`() async throws {
+        let service = try await TestService.make()
+        let made = try await service.send(
+            .post, "/v1/tenants",
+            json: ##"""
+                {"slug":"acme","name":"Acme","appearance":{"name":"Rockets","accent":"#FFD400"}}
+                """##,
+            as: .platformOwner)
+        #expect(made.status == 201 && made.json["appearance"]?["name"] == .string("Rockets"))
+        let read = try await service.send(.get, Self.path, as: .platformOwner)
+        #expect(read.json["appearance"]?["accent"] == .string("#ffd400"), "\(read.text)")
+        let events = try await service.send(
+            .get, "\(Self.path)/audit-events?action=tenant.created", as: .platformOwner)
+        let changes = events.json["items"]?.array?.first?["changes"]
+        #expect(changes?["appearance_name"] == .array([.null, .string("Rockets")]))
+    }
+
     @Test func `name and colour are set, cleared and read back, and go into the audit log`()
         async throws
     {
@@ -106,6 +123,7 @@ import Text
             (try await Self.put("<svg viewBox='0 0 1 1'><script/></svg>", service), 422),
             (try await Self.put("GIF89a", type: "image/png", service), 422),
             (try await Self.put("GIF89a", type: "image/gif", service), 415),
+            (try await Self.put("GIF89a", type: "application/octet-stream", service), 422),
             (try await Self.put("", service), 422),
             (try await Self.put(String(repeating: " ", count: 20_481), service), 413),
             (try await Self.put(Self.drawing, service, as: .tenantAdmin(other)), 404),
@@ -113,6 +131,8 @@ import Text
         for (answer, status) in faults { #expect(answer.status == status, "\(answer.text)") }
         let tenant = try await service.send(.get, Self.path, as: .platformOwner)
         #expect(tenant.json["appearance"]?["logo_url"] == .null)
+        let bytes = try await Self.put(Self.drawing, type: "application/octet-stream", service)
+        #expect(bytes.json["appearance"]?["logo_url"]?.string != nil, "\(bytes.text)")
     }
 
     @Test func `the holder of an invite sees the appearance`() async throws {

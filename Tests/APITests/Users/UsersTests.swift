@@ -222,7 +222,7 @@ import Text
         #expect(try await fixture.emails("status=pending").count == 2)
         #expect(try await fixture.send(.get, "?status=gone").status == 422)
     }
-    @Test func `a list is filtered by the last sign-in`() async throws {
+    @Test func `a list is filtered by the last sign-in and by the creation`() async throws {
         let fixture = try await UserFixture.make()
         for name in ["ada", "bob", "cleo"] { _ = try await fixture.make("\(name)@example.com") }
         for (name, day) in [("ada", "2026-03-01"), ("bob", "2026-03-02")] {
@@ -230,7 +230,8 @@ import Text
                 change in
                 try await change.query(
                     """
-                    /* test */ UPDATE users SET last_sign_in_at = \(day + "T12:00Z")::text::timestamptz
+                    /* test */ UPDATE users SET last_sign_in_at = \(day + "T12:00Z")::text::timestamptz,
+                        created_at = \(day + "T06:00Z")::text::timestamptz
                     WHERE tenant_id = \(change.tenant) AND email = \(name + "@example.com")
                     """)
             }
@@ -248,6 +249,9 @@ import Text
             ),
             ("never_signed_in=true&last_sign_in_since=2020-01-01T00:00:00Z", []),
             ("never_signed_in=true&q=cl", ["cleo"]),
+            ("created_since=2026-03-02T06:00:00Z", ["bob", "cleo"]),
+            ("created_since=2026-03-01T06:00:00Z&created_until=2026-03-02T06:00:00Z", ["ada"]),
+            ("created_until=2026-03-02T06:00:00Z&q=bo", []),
         ]
         for (filter, names) in filters {
             let emails = try await fixture.emails(filter + "&sort=email")

@@ -61,11 +61,11 @@ struct PNGLogoTests {
                 Self.signature + Self.header(0x7FFF_FFFF, 0xFFFF_FFFF) + Self.picture + Self.end
             ),
             (
-                "kind of PNG",
+                "unsupported colour type",
                 Self.signature + Self.header(form: [8, 5, 0, 0, 0]) + Self.picture + Self.end
             ),
             (
-                "kind of PNG",
+                "unsupported colour type",
                 Self.signature + Self.header(form: [8, 6, 1, 0, 0]) + Self.picture + Self.end
             ),
             (

@@ -102,8 +102,8 @@ declare namespace API {
         reason: "email_missing" | "email_invalid" | "email_unverified" | "user_suspended" | "user_deleted" | "tenant_suspended" | "tenant_deleted" | "approval_pending" | "invite_unknown" | "invite_expired" | "invite_revoked" | "invite_used" | "invite_email_mismatch" | "join_unknown" | "join_expired" | "join_revoked" | "join_used_up" | "identity_link_required" | "identity_conflict" | "not_invited" | "no_tenant" | "provider_unknown" | "tenant_choice_required" | "email_blocked" | "rate_limited" | "unavailable" | null,
         reference: string | null, email: string | null, provider: string | null, provider_name?: string,
         issuer: string | null, subject: string | null, tenant_id: string | null, tenant_name?: string,
-        user_id: string | null, invite_id: string | null, policy_version: number | null, trace: any[], duration_ms: any,
-        request_id: string | null, would_admit?: NearestYes[], replay_of: string | null,
+        user_id: string | null, invite_id: string | null, policy_version: number | null, trace: TraceStep[],
+        duration_ms: number | null, request_id: string | null, would_admit?: NearestYes[], replay_of: string | null,
     }
     type DecisionList = {
         items: Decision[], next_cursor: string | null, total: { value: number, exact: boolean }, histogram?: Histogram,
@@ -186,7 +186,7 @@ declare namespace API {
         invited_by: InvitedBy, accepted_at: string | null, accepted_user_id: string | null, sent_count: number,
         created_at: string, updated_at: string,
     }
-    type InviteAccepted = { user: any, tenant: Tenant, return_to: string | null }
+    type InviteAccepted = { user: User, tenant: Tenant, return_to: string | null }
     type InviteList = { items: Invite[], next_cursor: string | null, total: { value: number, exact: boolean } }
     type InviteListResult = {
         index: number, email: string, result: "created" | "existing" | "resent" | "refused",
@@ -218,7 +218,7 @@ declare namespace API {
     }
     type JobList = { items: Job[], next_cursor: string | null, total: { value: number, exact: boolean } }
     type JobMaker = { type: string, id: string, name: string }
-    type JobProgress = { done: number, failed: number, total: number | null, rate: any, eta: string | null }
+    type JobProgress = { done: number, failed: number, total: number | null, rate: number | null, eta: string | null }
     type JobResult = {
         row: number, status: "waiting" | "done" | "unchanged" | "failed" | "undone" | "kept", code: string | null,
         detail: string | null, target_type: string | null, target_id: string | null, conflicting_id: string | null,
@@ -366,9 +366,10 @@ declare namespace API {
     type ProvisioningOutcome = {
         outcome: "created" | "linked" | "existing" | "reserved" | "deferred" | "refused",
         reason: "email_missing" | "email_invalid" | "email_unverified" | "user_suspended" | "user_deleted" | "tenant_suspended" | "tenant_deleted" | "approval_pending" | "invite_unknown" | "invite_expired" | "invite_revoked" | "invite_used" | "invite_email_mismatch" | "join_unknown" | "join_expired" | "join_revoked" | "join_used_up" | "identity_link_required" | "identity_conflict" | "not_invited" | "no_tenant" | "provider_unknown" | "tenant_choice_required" | "email_blocked" | "rate_limited" | "unavailable" | null,
-        user: any, tenant: Tenant | null, identity_id: string | null, invite_id: string | null,
-        decision_id: string | null, reference?: string, choices?: any[], trace?: any[], policy_version?: number | null,
-        would_admit?: NearestYes[],
+        user: User | null, tenant: Tenant | null, identity_id: string | null, invite_id: string | null,
+        decision_id: string | null, reference?: string,
+        choices?: { tenant: { id: string, slug: string, name: string } }[], trace?: TraceStep[],
+        policy_version?: number | null, would_admit?: NearestYes[],
     }
     type RecoveryCodes = { codes: string[] }
     type RefusedOrigin = { origin: string, count: number, first_seen: string, last_seen: string, paths: string[] }
@@ -378,8 +379,9 @@ declare namespace API {
         reason: "email_missing" | "email_invalid" | "email_unverified" | "user_suspended" | "user_deleted" | "tenant_suspended" | "tenant_deleted" | "approval_pending" | "invite_unknown" | "invite_expired" | "invite_revoked" | "invite_used" | "invite_email_mismatch" | "join_unknown" | "join_expired" | "join_revoked" | "join_used_up" | "identity_link_required" | "identity_conflict" | "not_invited" | "no_tenant" | "provider_unknown" | "tenant_choice_required" | "email_blocked" | "rate_limited" | "unavailable" | null,
         reference: string | null, email: string | null, provider: string | null, provider_name?: string,
         issuer: string | null, subject: string | null, tenant_id: string | null, tenant_name?: string,
-        user_id: string | null, invite_id: string | null, policy_version: number | null, trace: any[], duration_ms: any,
-        request_id: string | null, would_admit?: NearestYes[], replay_of: string | null, user: User,
+        user_id: string | null, invite_id: string | null, policy_version: number | null, trace: TraceStep[],
+        duration_ms: number | null, request_id: string | null, would_admit?: NearestYes[], replay_of: string | null,
+        user: User,
     }
     type Scope = { name: string, summary: string, admin_equivalent: boolean, rights: string[] }
     type Scopes = { items: Scope[] }
@@ -396,6 +398,14 @@ declare namespace API {
         private_attributes?: Record<string, any> | null, created_at: string, updated_at: string,
     }
     type TotpSeed = { seed: string, otpauth_url: string, qr_svg: string, expires_at: string }
+    type TraceReference = {
+        type: "provider" | "tenant" | "user" | "invite" | "domain" | "join_link", id: string, tenant_id: string | null,
+        name?: string,
+    }
+    type TraceStep = {
+        rule: "limit" | "provider" | "user_name" | "tenant" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "block_list" | "9" | "10" | "admin_create" | "confirmation",
+        result: string, detail: string, about: TraceReference[],
+    }
     type User = {
         id: string, tenant_id: string, email?: string, email_verified_at: string | null, name?: string | null,
         role?: "member" | "manager" | "admin", status: "pending" | "active" | "suspended" | "deleted",

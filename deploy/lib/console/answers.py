@@ -26,6 +26,9 @@ def type_of(schema):
     if "enum" in schema or "const" in schema:
         return " | ".join(json.dumps(one) for one in schema.get("enum", [schema.get("const")]))
     kinds = schema.get("type", [])
+    if "x-extensible-enum" in schema:
+        texts = [json.dumps(one) for one in schema["x-extensible-enum"]]
+        return " | ".join(texts + ["null"] * ("null" in kinds))
     return " | ".join(dict.fromkeys(of_kind(kind, schema) for kind in ([kinds] if isinstance(kinds, str) else kinds))) or "any"
 
 

@@ -255,7 +255,7 @@ extension Response {
         _ status: Int, _ code: String, _ detail: String, id: String
     ) -> Response {
         let text =
-            "{\"type\":\"urn:gatehouse:problem:\(code)\",\"title\":\"\(reasonPhrase(status))\","
+            "{\"type\":\"/docs/errors#\(code)\",\"title\":\"\(reasonPhrase(status))\","
             + "\"status\":\(status),\"detail\":\"\(detail)\",\"code\":\"\(code)\","
             + "\"request_id\":\"\(id)\",\"error\":\"\(detail)\"}"
         var response = Response(status, type: "application/problem+json", Array(text.utf8))

@@ -52,7 +52,11 @@ package enum APIKeyEndpoints {
             summary: "Creates a key. The response contains its secret, which is never shown again.",
             access: collection.access(.writeKeys),
             body: .json(APIKeyRow.creation(isPlatform: collection.isPlatform)),
-            answers: [.created(APIKeyRow.secretShape)], idempotent: true, secret: true
+            answers: [
+                .created(APIKeyRow.secretShape).showing([
+                    "last_used_at": .some(.null), "last_used_ip": .some(.null),
+                ])
+            ], idempotent: true, secret: true
         ) { call in
             let scope = try collection.scope(call)
             let owner = try await owner(of: call, collection)
@@ -105,7 +109,7 @@ package enum APIKeyEndpoints {
                 owner = .user(id)
             } else if let id, id != tenant {
                 throw Problem.invalid([
-                    FieldError("/owner/id", .invalid, "must be the tenant or absent")
+                    FieldError("/owner/id", .invalid, "must be the tenant's id, or absent")
                 ])
             }
         }
@@ -174,8 +178,8 @@ package enum APIKeyEndpoints {
         Endpoint(
             .patch, "\(collection.path)/{id}", id: collection.operation("update"), tag: "API keys",
             summary:
-                "Changes a key's name, scopes or limits, or the addresses and origins it may be "
-                + "used from.",
+                "Changes a key's name, scopes, rate limit, expiry or note, or the addresses and "
+                + "origins it may be used from.",
             access: collection.access(.writeKeys),
             body: .json(APIKeyRow.shape.patching("APIKeyChange")),
             answers: [.ok(APIKeyRow.shape)], problems: [.conflict], ifMatch: .honoured,
@@ -224,9 +228,11 @@ package enum APIKeyEndpoints {
                         .optional(
                             "made_by", .bool,
                             "Whether to also revoke all keys that were created with this key, "
-                                + "directly or through other keys. Unused invites, links, "
-                                + "operators and jobs that were created with any of these keys end "
-                                + "as well. `review` lists what is still in use."),
+                                + "directly or through other keys. The jobs, links and hook "
+                                + "credentials of these keys end as well, and so do their invites "
+                                + "that are not accepted and their operators who never signed in. "
+                                + "In the response, `review` lists the objects that are still in "
+                                + "use."),
                     ])),
             answers: [.ok(APIKeyRow.shape.adding("APIKeyRevoked", EndedView.fields))],
             idempotent: true,
@@ -375,10 +381,11 @@ struct APIKeyCollection: Sendable {
         guard let user = try await call.scope.user(id) else { throw Problem.notFound("user") }
         guard Permissions.mayHoldKeys(call.principal.subject, of: id, user.role, in: tenant) else {
             let lacks = Permissions.lacking(call.principal.subject, for: user.role, in: tenant)
+            let rights = [Right.linkIdentities.rawValue] + lacks
             throw Problem.forbidden(
-                "A user's key is for the user, or for a caller who may act for the user. For the "
-                    + "role \(user.role.rawValue) this needs \(Right.linkIdentities.rawValue)"
-                    + (lacks.isEmpty ? "" : ", and \(lacks.joined(separator: ", "))") + ".")
+                "Only the user, or a caller who may act for the user, may do this with a user's "
+                    + "key. For the role \(user.role.rawValue) the caller needs: "
+                    + "\(rights.joined(separator: ", ")).")
         }
     }
 
@@ -448,10 +455,11 @@ extension APIKeyFilter {
             "Only active keys that expire within this number of days."),
         QueryParameter(
             "given_before", .bool,
-            "If true: only active keys that need a review. Such a key has a scope that is as "
-                + "strong as an admin's rights, granted by an older version of Gatehouse, which did "
-                + "not check the grantor's rights. In addition, the key is limited to addresses, "
-                + "origins or a rate, or the grantor does not have an admin's rights now."),
+            "If true: only active keys that need a review. An older version of "
+                + "Gatehouse gave such a key a scope that is as strong as an admin's rights, "
+                + "without a check of the creator's rights. In addition, the creator does not have "
+                + "an admin's rights now, or the key is limited by `allowed_ips`, "
+                + "`allowed_origins` or `rate_limit`."),
     ]
 
     /// Converts the parameters of the list to the storage layer's filter. Returns `nil` if the
@@ -508,7 +516,7 @@ package enum ScopeEndpoints {
         [
             .readOnly(
                 "name", .string(),
-                "The name that a key is issued with, for example `users:read`."),
+                "The scope's name, as in `scopes` of an API key; for example `users:read`."),
             .readOnly("summary", .string(), "What the scope permits."),
             .readOnly(
                 "admin_equivalent", .bool,
@@ -518,7 +526,7 @@ package enum ScopeEndpoints {
                     + "`hooks:signup`."),
             .readOnly(
                 "rights", .array(of: .string()),
-                "The rights that the scope includes, by the names that `rights` of `GET /v1/me` "
-                    + "has."),
+                "The rights that the scope includes, by the same names as in `rights` of "
+                    + "`GET /v1/me`."),
         ])
 }

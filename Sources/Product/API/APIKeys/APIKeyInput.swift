@@ -110,7 +110,9 @@ struct APIKeyInput {
         ranges.enumerated().compactMap { index, text in
             guard let range = IPRange(text) else {
                 errors.append(
-                    FieldError("/allowed_ips/\(index)", .invalid, "must be an address or a block"))
+                    FieldError(
+                        "/allowed_ips/\(index)", .invalid,
+                        "must be an IP address or a CIDR block"))
                 return nil
             }
             return text.utf8.contains(UInt8(ascii: "/"))
@@ -216,7 +218,7 @@ package enum KeyBounding {
         key.limitSharedWith = maker.sharedLimit
         let beyond = own.exceeded(by: key.bounds)
         guard beyond.isEmpty else {
-            throw refusal(beyond, "The key that creates it does not reach that far")
+            throw refusal(beyond, "The new key may not permit more than the key that creates it")
         }
         return key
     }
@@ -227,7 +229,7 @@ package enum KeyBounding {
     package static func requireWithin(_ key: APIKey, _ caller: APIKey) throws {
         let beyond = caller.bounds.exceeded(by: key.bounds)
         guard beyond.isEmpty else {
-            throw refusal(beyond, "The key reaches further than the calling one")
+            throw refusal(beyond, "The key permits more than the calling key")
         }
     }
 
@@ -239,7 +241,7 @@ package enum KeyBounding {
         guard beyond.isEmpty else {
             throw refusal(
                 beyond,
-                isOwn ? "A key does not widen itself" : "The calling key does not reach that far")
+                isOwn ? "A key cannot extend itself" : "The key would exceed the calling key")
         }
     }
 

@@ -1,5 +1,6 @@
 import Domain
 import HTTP
+import JSON
 import Storage
 import Text
 
@@ -8,14 +9,15 @@ enum APIKeyRotationEndpoints {
     static func endpoints(_ collection: APIKeyCollection) -> [Endpoint] {
         [
             rotate(collection),
-            verb(collection, "cut", "Ends the old secret immediately.") { row, now in
+            verb(collection, "cut", "Ends the old secret's grace period now.") { row, now in
                 try refusing { () throws(APIKeyRotation.Failure) in
                     try APIKeyRotation.cut(row.key, now: now)
                 }
             },
             verb(
                 collection, "rollback",
-                "Makes the old secret the only valid one again, while its grace period lasts."
+                "Ends the new secret, and makes the old secret the only valid one again. This is "
+                    + "possible only in the grace period of the old secret."
             ) {
                 row, now in
                 try refusing { () throws(APIKeyRotation.Failure) in
@@ -32,11 +34,20 @@ enum APIKeyRotationEndpoints {
         return Endpoint(
             .post, "\(collection.path)/{id}/rotate", id: collection.operation("rotate"),
             tag: "API keys",
-            summary: "Gives a key a new secret. The response contains the secret, which is never "
-                + "shown again.",
+            summary: "Gives a key a new secret. The response contains the new secret, which is "
+                + "never shown again. The old secret stays valid for `grace_seconds`.",
             access: collection.access(.writeKeys),
             body: .json(ObjectShape("APIKeyRotation", [grace])),
-            answers: [.ok(APIKeyRow.secretShape)], problems: [.conflict], idempotent: true,
+            answers: [
+                .ok(APIKeyRow.secretShape).showing([
+                    "status": .string("grace"),
+                    "previous": .object([
+                        .init("last4", .string("8Wd1")),
+                        .init("until", .string("2026-11-20T10:30:00.000Z")),
+                        .init("last_used_at", .null), .init("uses", .int(0)),
+                    ]),
+                ])
+            ], problems: [.conflict], idempotent: true,
             secret: true, exists: { try await collection.exists($0) },
             handle: { call in
                 guard let locator = try await collection.scope(call).keyLocator(),

@@ -59,7 +59,7 @@ extension APIKeyRow {
     var etag: String { ETag.version(version) }
 
     static let shape = ObjectShape(
-        "APIKey",
+        "APIKey", versioned: true,
         [
             .readOnly("id", .uuid, "The key's id, which stays the same when the secret rotates."),
             .readOnly(
@@ -91,10 +91,10 @@ extension APIKeyRow {
             .readOnly("status", .enumeration(of: APIKey.Status.self), statusText),
             .readOnly(
                 "given_before", .bool,
-                "Whether the key has a scope that is as strong as an admin's rights, granted by an "
-                    + "older version of Gatehouse, which did not check the grantor's rights. This "
-                    + "becomes false when a caller who may grant the key's scopes rotates the key "
-                    + "or sends the scopes in a PATCH."),
+                "Whether the key has a scope that is as strong as an admin's rights, and got it "
+                    + "from an older version of Gatehouse, which did not check whether the caller "
+                    + "may grant the scope. This becomes false when a caller who may grant the "
+                    + "key's scopes rotates the key or sends the scopes in a PATCH."),
             .nullable(
                 "rate_limit", .object(rateShape),
                 "How often the key may be used; `null` if there is no limit. A key that an API key "
@@ -117,7 +117,8 @@ extension APIKeyRow {
             .readOnly(
                 "last_used_at", .timestamp, nullable: true,
                 "When the key was last used, as a credential or in a successful verification; "
-                    + "`null` if never."),
+                    + "`null` if never. The answer to a change may lack the uses of the last "
+                    + "seconds; a `GET` has them."),
             .readOnly(
                 "last_used_ip", .string(), nullable: true,
                 "The IP address of the last use; `null` if there was no use, or if its address is "
@@ -263,19 +264,21 @@ enum EndedView {
                         let name = kind.split(separator: "_").joined(separator: " ")
                         return .readOnly(
                             kind, .integer(0...Int.max),
-                            "The number of \(name) that ended together with the keys.")
+                            "The number of \(name) that this request ended.")
                     })),
             always: false,
-            "With `made_by`: how many objects ended together with the keys, by kind."),
+            "If the request had `made_by`: how many objects ended together with the keys, by kind."
+        ),
         .readOnly(
             "review", .array(of: .object(item)), always: false,
-            "With `made_by`: objects that were created or changed with the keys and are still in "
-                + "use. They stay until an operator acts. At most \(EndedWithKey.reviewLimit) for "
-                + "each tenant are listed, users who are not admins last."),
+            "If the request had `made_by`: objects that these keys created or changed and that are "
+                + "still in use. They stay until an operator acts. At most "
+                + "\(EndedWithKey.reviewLimit) per tenant are listed; users who are not admins "
+                + "come last."),
         .readOnly(
             "review_total", .integer(0...Int.max), always: false,
-            "With `made_by`: the number of all objects to review, including those that `review` "
-                + "omits. The audit log contains all of them."),
+            "If the request had `made_by`: the number of all objects to review, including those "
+                + "that `review` omits. The audit log contains all of them."),
     ]
 
     private static let item = ObjectShape(
@@ -289,11 +292,12 @@ enum EndedView {
                 "The type of the object, for example `user`, `provider` or `client`."),
             .readOnly("id", .string(), "The object's id."),
             .readOnly(
-                "name", .string(), "The object's name or email address, as the audit log has it."),
+                "name", .string(), "The object's name or email address, as in the audit log."),
             .readOnly(
                 "action", .string(),
-                "The audit action of the last change to the object, for example `user.created`."),
-            .readOnly("at", .timestamp, "When the object was last changed with one of the keys."),
+                "The `action` of the audit event of the last change that one of the keys made, "
+                    + "for example `user.created`."),
+            .readOnly("at", .timestamp, "When one of the keys last changed the object."),
             .readOnly(
                 "act",
                 .object(
@@ -301,8 +305,8 @@ enum EndedView {
                         .readOnly("method", .string(), "The HTTP method of the request."),
                         .readOnly("path", .string(max: 2048), "The path of the request."),
                     ])),
-                "The request with which an operator takes the object out of use, or looks "
-                    + "at it."),
+                "The request with which an operator can suspend, revoke, delete or change the "
+                    + "object, or read its audit events."),
         ])
 
     static func members(_ ended: EndedWithKey) -> [JSONValue.Member] {

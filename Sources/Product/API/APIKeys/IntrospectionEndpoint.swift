@@ -9,7 +9,14 @@ enum IntrospectionEndpoint {
     static let endpoint = Endpoint(
         .post, "/oauth/introspect", id: "introspect", tag: "API keys",
         summary: "Returns whether an API key or an app's token is active (RFC 7662).",
-        access: .principal, body: .raw(["application/x-www-form-urlencoded"]),
+        notes: """
+            To get a result, the caller needs the scope `keys:verify` and a key of the platform or \
+            of the tenant to which the examined token belongs. Every other caller gets 200 and \
+            `{"active":false}`.
+            """,
+        access: .principal,
+        body: .raw([.object("application/x-www-form-urlencoded", ObjectShape([token], open: true))]
+        ),
         answers: [.ok(shape)]
     ) { call in
         let token = try presented(call)
@@ -24,18 +31,18 @@ enum IntrospectionEndpoint {
                 ] + members))
     }
 
+    private static let token = FieldShape(
+        "token", .string(min: 1, max: 8192), required: true,
+        "The token to examine (RFC 7662 §2.1): an API key, or the access token of an app.",
+        example: .string("gate_live_…"))
+
     private static func presented(_ call: Call) throws -> String {
         guard let form = String(validating: call.request.body, as: UTF8.self) else {
             throw Problem(.invalidRequest, "The form is not UTF-8.")
         }
         // Unknown parameters are ignored (RFC 6749 §3.2).
         let (fields, errors) = decodeQuery(
-            form,
-            [
-                QueryParameter(
-                    "token", .string(min: 1, max: 8192), required: true,
-                    "The token to examine (RFC 7662 §2.1).")
-            ])
+            form, [QueryParameter(token.name, token.kind, required: true, token.summary)])
         guard errors.allSatisfy({ $0.code == .unknown }),
             let token = fields.optionalString("token")
         else { throw Problem(.invalidRequest, "The form needs one `token`.") }
@@ -101,8 +108,8 @@ enum IntrospectionEndpoint {
                 "The API key's scopes, separated by spaces; absent for an app's token."),
             .readOnly(
                 "client_id", .string(), always: false,
-                "The id of the API key, or the client contract that the app's token was issued "
-                    + "for."),
+                "The id of the API key. For an app's token: the client, an app whose API this "
+                    + "server implements, for example `immich`."),
             .readOnly(
                 "username", .string(), always: false,
                 "The email address of the user whom the app's token stands for; absent for an API "
@@ -111,8 +118,8 @@ enum IntrospectionEndpoint {
             .readOnly("iss", .string(), always: false, "The public URL of this server."),
             .readOnly(
                 "aud", .string(), always: false,
-                "The client contract that the app's token was issued for, for example `immich`; "
-                    + "absent for an API key."),
+                "The client that the app's token was issued for, for example `immich`; absent "
+                    + "for an API key."),
             .readOnly(
                 "sub", .uuid, always: false,
                 "The id of the user whom the token stands for or who owns the API key. For a key "

@@ -16,7 +16,7 @@ enum KeyVerificationEndpoints {
         .post, "/v1/api-keys/verify", id: "verifyApiKey", tag: "API keys",
         summary: "Verifies a key. The verdict is `unknown` for every key that the caller may not "
             + "verify.",
-        access: .principal, body: .json(asked), answers: [.ok(verdictShape)]
+        notes: scopeText, access: .principal, body: .json(asked), answers: [.ok(verdictShape)]
     ) { call in
         let finding = try await KeyFinding.of(KeyQuestion(call.input), call)
         return .ok(finding)
@@ -26,14 +26,15 @@ enum KeyVerificationEndpoints {
     private static let verifyBatch = Endpoint(
         .post, "/v1/api-keys/verify-batch", id: "verifyApiKeys", tag: "API keys",
         summary: "Verifies up to 1,000 keys. The verdicts are in the order of the keys.",
-        access: .principal,
+        notes: scopeText, access: .principal,
         body: .json(
             ObjectShape(
                 "APIKeyVerifications",
                 [
                     .required(
                         "keys", .array(of: .object(asked), max: 1000),
-                        "The keys to verify, each with the use for which it is presented.")
+                        "The keys to verify, each with the `scopes`, `ip` and `origin` of its "
+                            + "use.")
                 ])),
         answers: [
             .ok(
@@ -55,6 +56,12 @@ enum KeyVerificationEndpoints {
             })
     }
 
+    private static let scopeText = """
+        To get a verdict, the caller needs the scope `keys:verify`. A caller of the platform can \
+        verify every key, a caller of a tenant only the keys of its tenant. In all other cases, \
+        the response is 200 with `{"valid":false,"code":"unknown"}`, as if the key did not exist.
+        """
+
     private static let asked = ObjectShape(
         "APIKeyVerification",
         [
@@ -63,7 +70,9 @@ enum KeyVerificationEndpoints {
                 "scopes", .array(of: .string(min: 1, max: 100), max: 100),
                 "The scopes that the key must have."),
             .nullable(
-                "ip", .string(max: 50, rule: address), "The address that the key is used from."),
+                "ip", .string(max: 50, rule: address),
+                "The address that the key is used from. Without it, a key with `allowed_ips` is "
+                    + "not valid."),
             .nullable("origin", .string(max: 300), "The browser origin that the key is used from."),
         ])
 
@@ -76,8 +85,8 @@ enum KeyVerificationEndpoints {
         [
             .readOnly(
                 "valid", .bool,
-                "Whether the key may be used now, as the request describes the use. If false, "
-                    + "`code` says why not."),
+                "Whether the key may be used now, for the `scopes`, `ip` and `origin` of the "
+                    + "request. If false, `code` says why not."),
             .readOnly(
                 "code",
                 .enumeration(APIKeyVerdict.allCases.filter { $0 != .valid }.map(\.rawValue)),

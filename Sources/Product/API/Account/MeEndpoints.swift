@@ -45,7 +45,7 @@ package enum MeEndpoints {
                         .readOnly(
                             "external_id", .string(), nullable: true,
                             "For a user, and for a key that a user owns: the user's id in the "
-                                + "tenant's own system."
+                                + "tenant's own system. Otherwise `null`."
                         ),
                         .readOnly(
                             "scopes", .array(of: .string()),
@@ -58,7 +58,8 @@ package enum MeEndpoints {
                         .readOnly(
                             "join_requests", .integer(0...Int(Int32.max)), nullable: true,
                             "The number of people who asked to join the tenant and wait for an "
-                                + "answer."),
+                                + "answer. It is `null` for a user or an API key, without a "
+                                + "tenant, or if the operator may not read its users."),
                     ]))
         ]
     ) { call in

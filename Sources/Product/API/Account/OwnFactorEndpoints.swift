@@ -55,7 +55,7 @@ enum OwnFactorEndpoints {
         summary:
             "Creates a seed for a new authenticator app. When `/v1/me/totp/confirm` gets a code of "
             + "the new app, this app replaces the earlier one.",
-        access: .console, answers: [.created(seedShape)], secret: true
+        access: .console, answers: [.issued(seedShape)], secret: true
     ) { call in
         let person = try await call.operator
         let seed = TOTP.makeSeed()
@@ -89,7 +89,7 @@ enum OwnFactorEndpoints {
                 [
                     FieldShape(
                         "code", .string(min: 6, max: 16), required: true,
-                        "The current code of the app.",
+                        "The current code of the authenticator app.",
                         example: .string("123456"))
                 ])),
         answers: [.noContent], problems: [.conflict], maxBody: 1 << 14
@@ -104,7 +104,7 @@ enum OwnFactorEndpoints {
                 throw Problem.invalid([
                     FieldError(
                         "/code", .invalid,
-                        "is not a code of the new app, or was sent too late")
+                        "is not a current code of the new authenticator app")
                 ])
             }
             try await change.provePresence(in: call.principal.session, by: .totp)
@@ -133,7 +133,7 @@ enum OwnFactorEndpoints {
             + "can sign in once without the second factor.",
         access: .console,
         answers: [
-            .created(
+            .issued(
                 ObjectShape(
                     "RecoveryCodes",
                     [

@@ -43,7 +43,8 @@ package struct Authenticator: Sendable {
     private func bearer(_ line: String, _ request: Request) async throws -> CallerPrincipal {
         let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased().utf8.elementsEqual("bearer".utf8) else {
-            throw Problem.unauthorized("The Authorization header must be `Bearer` and a key.")
+            throw Problem.unauthorized(
+                "The Authorization header must be `Bearer` and an API key or access token.")
         }
         let text = String(parts[1])
         return text.utf8.contains(UInt8(ascii: "."))
@@ -65,7 +66,9 @@ package struct Authenticator: Sendable {
         // An app's token is refused if the tenant does not have that app or has disabled it.
         let client = try await database.scope(claims.tenant).client(found.session.client)
         guard client?.enabled ?? false else {
-            throw Problem.unauthorized("The app of this session is switched off.")
+            throw Problem.unauthorized(
+                "The tenant has not enabled the app of this session; ask "
+                    + "an operator.")
         }
         var principal = CallerPrincipal(
             .user(id: found.user.id, role: found.user.role, tenant: claims.tenant),
@@ -185,7 +188,8 @@ package struct Authenticator: Sendable {
             if session.lacksSecondFactor {
                 let factors = session.operator.factors
                 throw Problem.stepUpRequired(
-                    "Your account has a second factor, which the provider did not ask for.",
+                    "Your account has a second factor, which the provider did not ask for. Prove "
+                        + "it with one of `methods`; if there are none, see `remedies`.",
                     by: factors.stepUpMethods.map(\.rawValue)
                         + (factors.recoveryCodesLeft > 0 ? ["recovery_code"] : []),
                     else: factors.areUnusable ? [.operatorReset] : [])
@@ -277,7 +281,7 @@ package enum Access: Sendable, Equatable {
         case .open, .principal: return nil
         case .console:
             return who.isConsoleSession
-                ? nil : .forbidden("This is for the console's operators.")
+                ? nil : .forbidden("This needs an operator's session of the console.")
         case .right(let right): return Self.refusal(who, right, in: tenant)
         case .own(let right):
             return Self.refusal(who, right, in: tenant, own: who.user ?? who.id)
@@ -285,7 +289,9 @@ package enum Access: Sendable, Equatable {
             let refusals = rights.map { Self.refusal(who, $0, in: tenant) }
             return refusals.contains { $0 == nil } ? nil : refusals.first ?? Self.noRight
         case .platform(let right):
-            guard who.platform else { return .forbidden("This is for the platform's operators.") }
+            guard who.platform else {
+                return .forbidden("This needs a credential of the platform.")
+            }
             return Self.refusal(who, right, in: nil)
         }
     }
@@ -302,7 +308,7 @@ package enum Access: Sendable, Equatable {
         {
         case .allowed: nil
         case .notFound: .notFound("tenant")
-        case .forbidden(let missing): .forbidden("The right \(missing) is missing.")
+        case .forbidden(let missing): .missing(missing)
         }
     }
 }

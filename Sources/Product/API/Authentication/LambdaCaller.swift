@@ -40,7 +40,8 @@ struct LambdaCaller: Sendable {
 
     private func signed(_ line: String, _ request: Request) async throws -> CallerPrincipal {
         guard let signature = AWSSignature(line), signature.service == "lambda" else {
-            throw Problem.unauthorized("The signature is not well formed, or not for lambda.")
+            throw Problem.unauthorized(
+                "The signature is malformed, or its service is not `lambda`.")
         }
         let signed = AWSSignature.Signed(
             method: request.method.rawValue, path: request.path, query: request.query,
@@ -50,14 +51,17 @@ struct LambdaCaller: Sendable {
                 <= AWSSignature.window * 1_000_000
         else {
             throw Problem.unauthorized(
-                "host, x-amz-date and every x-amz- field must be signed, within 5 minutes.")
+                "host, x-amz-date and every x-amz- field must be signed, and x-amz-date must be "
+                    + "within 5 minutes of the server's time.")
         }
         let id = UUID(signature.accessKeyID) ?? UUID.random()
         let found = try await database.hookCredential(id)
         // For an unknown credential, a random secret is checked, so that the response takes as much
         // time as for a wrong signature.
         let matches = signature.matches(signed, secret: found?.secret ?? RandomBytes.make(40))
-        guard let found, matches else { throw Problem.unauthorized("The signature does not fit.") }
+        guard let found, matches else {
+            throw Problem.unauthorized("The signature does not match.")
+        }
         try admit(found.row, request)
         return principal(of: found.provider, id: id)
     }

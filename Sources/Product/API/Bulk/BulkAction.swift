@@ -28,7 +28,7 @@ struct BulkContext: Sendable {
         let permission = Permissions.permits(
             principal, right, in: tenant, target: PermissionTarget(ownerID: owner))
         guard permission == .allowed else {
-            throw Problem.forbidden("The right \(right.rawValue) is missing.")
+            throw Problem.missing(right, permission)
         }
     }
 }

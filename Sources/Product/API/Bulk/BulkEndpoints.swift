@@ -29,7 +29,7 @@ package enum BulkEndpoints {
                     .optional(
                         "role", .enumeration(of: UserRole.self), "The new role, for `set_role`."),
                 ])),
-        answers: answers, problems: problems, idempotent: true, time: time
+        answers: answers(kinds[0].name), problems: problems, idempotent: true, time: time
     ) { call in
         let verb: UserAction.Verb = try call.input.case("action")
         let action = UserAction(
@@ -58,7 +58,7 @@ package enum BulkEndpoints {
             request(
                 "InvitesAction", InviteAction.Verb.self, example: .revoke, InviteFilter.parameters,
                 [])),
-        answers: answers, problems: problems, idempotent: true, time: time
+        answers: answers(kinds[1].name), problems: problems, idempotent: true, time: time
     ) { call in
         let action = InviteAction(try call.input.case("action"))
         if action.verb == .resend, !call.application.sendsMail {
@@ -83,8 +83,8 @@ package enum BulkEndpoints {
         body: .json(
             request(
                 "ApiKeysAction", APIKeyAction.Verb.self, example: .revoke, APIKeyFilter.parameters,
-                [reason])),
-        answers: answers, problems: problems, idempotent: true, time: time
+                [keyReason])),
+        answers: answers(kinds[2].name), problems: problems, idempotent: true, time: time
     ) { call in
         let action = APIKeyAction(reason: call.input.optionalString("reason"))
         return try await BulkRequest(call, action, kind: kinds[2].name).answer { filter in
@@ -97,13 +97,18 @@ package enum BulkEndpoints {
 
     private static let time: Duration = .seconds(30)
     private static let problems: [Code] = [.preconditionFailed, .rateLimited]
-    private static let answers: [Answer] = [
-        .ok(BulkRequest<UserAction>.shape), Answer(202, .object(JobRow.shape)),
-    ]
+
+    private static func answers(_ kind: String) -> [Answer] {
+        [.ok(BulkRequest<UserAction>.shape), .accepted.showing(["kind": .string(kind)])]
+    }
+
     private static let reason = FieldShape.optional(
         "reason", .string(min: 1, max: 500, rule: .displayName),
-        "The reason, which the audit log and the list show. For an approval, the mail contains it "
-            + "too.")
+        "The reason, for the audit log. With `revoke_keys`, the keys show it too; with `approve`, "
+            + "the mail contains it.")
+    private static let keyReason = FieldShape.optional(
+        "reason", .string(min: 1, max: 500, rule: .displayName),
+        "The reason, which the audit log and the list of keys show.")
 
     /// The shape of the member `action`.
     private static func action<Verb: RawRepresentable<String> & CaseIterable>(
@@ -142,7 +147,7 @@ package enum BulkEndpoints {
                 name + "ByFilter",
                 .required(
                     "filter", .object(ListFilter.shape(filters)),
-                    "Selects all objects that the list, with these filters, contains now.")))
+                    "Selects all objects that the list endpoint returns now with these filters.")))
     }
 
     private static let mostIDs = 10_000
@@ -175,7 +180,9 @@ struct BulkRequest<Action: BulkAction> {
         let ids = try await ids(find)
         if let expected = call.input.optionalInt("expected"), expected != ids.count {
             throw Problem(
-                .preconditionFailed, "The number is now \(ids.count), not \(expected).",
+                .preconditionFailed,
+                "The number of objects for the action is now \(ids.count), not the expected "
+                    + "\(expected).",
                 members: [.init("count", .int(ids.count))])
         }
         if call.isDryRun { return try await lookedAt(ids) }
@@ -196,7 +203,7 @@ struct BulkRequest<Action: BulkAction> {
             call.principal.subject, action.right, in: try call.tenant.id,
             target: PermissionTarget(ownerID: call.principal.subject.selfID))
         guard permission == .allowed else {
-            throw Problem.forbidden("The right \(action.right.rawValue) is missing.")
+            throw Problem.missing(action.right, permission)
         }
     }
 
@@ -286,19 +293,20 @@ struct BulkRequest<Action: BulkAction> {
                                     "The result of the action, or of the dry run."),
                                 .readOnly(
                                     "code", .string(), always: false,
-                                    "The reason why the action failed."),
+                                    "The code of the failure; absent if the action did not fail."
+                                ),
                                 .readOnly(
                                     "detail", .string(), always: false,
                                     "Why the action failed, for people to read; absent if it did "
                                         + "not fail."),
                                 .readOnly(
                                     "conflicting_id", .uuid, always: false,
-                                    "The object that is in conflict, or the user who remains after "
-                                        + "a merge."),
+                                    "The id of the object that is in conflict, or of the user who "
+                                        + "remains after a merge; absent if there is none."),
                             ])), max: looked),
                     "One result for each object. A dry run returns the results of the first "
                         + "\(looked) objects."),
-                .readOnly("count", .integer(0...Int.max), "The number of objects."),
+                .readOnly("count", .integer(0...Int.max), "The number of objects of the action."),
             ])
     }
 }

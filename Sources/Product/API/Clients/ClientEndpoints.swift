@@ -6,13 +6,15 @@ import Text
 
 /// `/v1/tenants/{tenant}/clients`: a tenant's client apps and their settings.
 package enum ClientEndpoints {
-    package static let all: [Endpoint] = [list, put]
+    package static let all: [Endpoint] = [list, get, put]
 
     private static let path = "/v1/tenants/{tenant}/clients"
 
     private static let list = Endpoint(
         .get, path, id: "listClients", tag: "Clients",
-        summary: "Lists all client contracts, with this tenant's settings.",
+        summary:
+            "Lists the apps whose API this server implements (for example `immich`), with this "
+            + "tenant's settings.",
         access: .right(.readClients), answers: [.list(ClientRow.shape)]
     ) { call in
         let rows = try await call.scope.clients()
@@ -23,6 +25,21 @@ package enum ClientEndpoints {
                 .json(bound, hasSecret: secrets.contains { sameBytes($0, known.name) })
         }
         return call.list(items, next: nil, total: Total(items.count))
+    }
+
+    private static let get = Endpoint(
+        .get, "\(path)/{client}", id: "getClient", tag: "Clients",
+        summary:
+            "Returns an app whose API this server implements, with this tenant's settings.",
+        access: .right(.readClients), answers: [.ok(ClientRow.shape)]
+    ) { call in
+        guard let known = try description(of: call) else { throw Problem.notFound("client") }
+        let row = try await call.scope.client(known.name) ?? ClientRow(unset: known.name)
+        let hasSecret = try await call.scope.clientsWithSecret().contains {
+            sameBytes($0, known.name)
+        }
+        let bound = try await call.scope.boundHosts()
+        return .ok(row.json(bound, hasSecret: hasSecret), etag: row.etag)
     }
 
     private static let put = Endpoint(
@@ -82,9 +99,9 @@ extension ClientRow {
     }
 
     static let shape = ObjectShape(
-        "Client",
+        "Client", versioned: true,
         [
-            .readOnly("name", .string(), "The name of the client contract, for example `immich`."),
+            .readOnly("name", .string(), "The client's name, for example `immich`."),
             .optional("enabled", .bool, "Whether the client's paths are served; false if absent."),
             .optional(
                 "hosts", .array(of: .string(min: 1, max: 260, rule: ClientHost.rule), max: 20),
@@ -93,12 +110,12 @@ extension ClientRow {
                     + "the platform may set any host."),
             .readOnly(
                 "unbound_hosts", .array(of: .string(), max: 20),
-                "The hosts in `hosts` that are not served, because the tenant's domain above the "
-                    + "host is no longer verified."),
+                "The hosts in `hosts` that are not served, because the host is no longer at or "
+                    + "below a verified domain of the tenant."),
             .optional(
                 "redirect_uris",
                 .array(of: .string(min: 1, max: 2048, rule: RedirectURI.rule), max: 50),
-                "The addresses that a sign-in may redirect to, compared byte by byte."),
+                "The URLs that a sign-in may redirect to. They must match byte by byte."),
             .optional(
                 "settings", .any,
                 "The client's settings: `provider`, `client_id`, `secret` and `token_seconds`, and "

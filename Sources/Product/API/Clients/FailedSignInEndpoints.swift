@@ -18,16 +18,19 @@ package enum FailedSignInEndpoints {
     private static let listOfTenant = lists(
         "/v1/tenants/{tenant}/failed-sign-ins", "listFailedSignIns",
         "Lists sign-ins at the tenant's clients and pages that failed before the policy rules were "
-            + "applied, newest first. The last 10,000 of 90 days are stored, at most 30 for each "
-            + "minute. All wrong passwords for an account within a minute are one entry. Anybody "
-            + "can cause an entry.")
+            + "applied, newest first. Of wrong passwords and of other failures, the last 10,000 "
+            + "each are stored, for 90 days. All wrong passwords for an account within a minute "
+            + "are one entry; of other failures, at most 30 a minute are stored. Anybody can cause "
+            + "an entry.")
 
     private static func lists(_ path: String, _ id: String, _ summary: String) -> Endpoint {
         Endpoint(
             .get, path, id: id, tag: "Clients", summary: summary,
             access: .right(.readClients),
             query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
-                QueryParameter("client", .string(min: 1, max: 64), "Only sign-ins at this client."),
+                QueryParameter(
+                    "client", .string(min: 1, max: 64),
+                    "Only sign-ins at this client, for example `immich`."),
                 QueryParameter(
                     "request_id", .string(min: 1, max: 255),
                     "Only sign-ins whose response had this request id (`x-request-id`)."),
@@ -62,8 +65,8 @@ extension FailedSignIn: JSONView {
                     + "a page of the platform."),
             .readOnly(
                 "client", .string(),
-                "The client. `hosted` stands for the sign-in pages of this server, `console` for "
-                    + "its console."
+                "The name of the client. `hosted` stands for the sign-in pages of this server, "
+                    + "`console` for its console."
             ),
             .readOnly(
                 "operation", .string(),
@@ -74,15 +77,16 @@ extension FailedSignIn: JSONView {
                     + "`wrong_password` or `wrong_pin`."),
             .readOnly(
                 "tries", .integer(1...Int.max), nullable: true,
-                "The number of wrong passwords or PINs within the minute; `null` for any other "
-                    + "failure."),
+                "The number of wrong passwords or PINs in one clock minute, which share this "
+                    + "entry; `null` for any other failure."),
             .readOnly(
                 "user_id", .uuid, nullable: true,
-                "The user whose password or PIN was wrong; `null` for an operator and for an "
-                    + "unknown account."),
+                "The id of the user whose password or PIN was wrong; `null` for any other failure, "
+                    + "and if no user has the address."),
             .readOnly(
                 "operator_id", .uuid, nullable: true,
-                "The operator whose password was wrong; otherwise `null`."),
+                "The id of the operator whose password was wrong; `null` for any other failure, "
+                    + "and if no operator has the address."),
             .readOnly(
                 "request_id", .string(),
                 "The id of the request. After several attempts, it is the id of the last request."),

@@ -7,8 +7,7 @@ import Text
 enum RedirectURI {
     static let rule = TextRule(
         detail:
-            "must be an absolute URL with http, https or the scheme of an app, without a fragment, "
-            + "a user or `*`",
+            "must be an absolute URL with http, https or the scheme of an app, without a fragment, a user name or `*`",
         example: "app.immich:///oauth-callback"
     ) { isAllowed($0) }
 
@@ -117,8 +116,8 @@ enum RedirectURI {
 enum ReturnAddress {
     static let field = FieldShape.nullable(
         "return_to", .string(min: 1, max: 2048, rule: RedirectURI.rule),
-        "The page to which the person returns at the end: one of the `redirect_uris` of the "
-            + "tenant's clients.")
+        "The URL of the page to which the person returns at the end; `null` if there is none. It "
+            + "must be one of the `redirect_uris` of the tenant's clients.")
 
     /// The member `return_to` of a response: the address at which the person can continue in the
     /// app.

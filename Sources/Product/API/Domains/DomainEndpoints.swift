@@ -119,8 +119,8 @@ package enum DomainEndpoints {
 
     private static let verify = Endpoint(
         .post, "/v1/tenants/{tenant}/domains/{id}/verify", id: "verifyDomain", tag: "Domains",
-        summary: "Verifies a domain by its DNS TXT record, or by the decision of a platform "
-            + "operator.",
+        summary: "Verifies a domain by its DNS TXT record. An operator of the platform can also "
+            + "verify it without the record.",
         access: .right(.writePolicy),
         body: .json(
             ObjectShape(
@@ -128,10 +128,15 @@ package enum DomainEndpoints {
                 [
                     .required(
                         "method", .enumeration(of: TenantDomain.Method.self),
-                        "How to verify the domain: by its DNS record, or by an operator's decision."
+                        "How to verify the domain. `dns`: by its DNS record. `operator`: by the "
+                            + "decision of a platform operator."
                     )
                 ])),
-        answers: [.ok(DomainRow.shape)], problems: [.conflict, .domainUnproved],
+        answers: [
+            .ok(DomainRow.shape).showing([
+                "status": .string("verified"), "verified_at": .string("2026-11-20T09:30:00.000Z"),
+            ])
+        ], problems: [.conflict, .domainUnproved],
         idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
@@ -206,7 +211,7 @@ extension DomainRow: JSONView {
     var etag: String { ETag.updated(changedAt ?? verifiedAt ?? createdAt) }
 
     static let shape = ObjectShape(
-        "Domain",
+        "Domain", versioned: true,
         [
             .readOnly("id", .uuid, "The id of the tenant's claim on the domain."),
             FieldShape(
@@ -239,8 +244,8 @@ extension DomainRow: JSONView {
                         [
                             .readOnly(
                                 "method", .enumeration(of: TenantDomain.Method.self),
-                                "How the domain is verified: by its DNS record, or by an "
-                                    + "operator's decision."
+                                "How the domain is verified. `dns`: by its DNS record. "
+                                    + "`operator`: by the decision of a platform operator."
                             ),
                             .readOnly(
                                 "record_name", .string(),

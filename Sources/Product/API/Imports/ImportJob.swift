@@ -84,16 +84,19 @@ struct ImportOptions: Sendable {
 }
 
 extension ImportOptions {
-    private static let shape = ObjectShape(
+    static let shape = ObjectShape(
         "ImportOptions",
         [
             FieldShape(
-                "mapping", .any,
-                "For each member of this API, the column of the file that contains it, for example "
-                    + "`{\"email\": \"E-Mail\"}`."),
+                "mapping", .map(of: .string(min: 1, max: ImportLimits.options)),
+                "With `format=csv`: for each column of this API, the column of the file that "
+                    + "contains it, for example `{\"email\": \"E-Mail\"}`. One column of the file "
+                    + "may be named for several.", example: mappingExample),
             FieldShape(
                 "issuer", .string(min: 1, max: ImportLimits.issuer),
-                "The issuer of the former system, or the id of the Cognito pool."),
+                "With `format=auth0`, `clerk`, `keycloak` or `firebase`: the issuer of the former "
+                    + "system. Each row's id in that system then becomes the subject of a sign-in "
+                    + "at this issuer. With `format=cognito`: the id of the pool."),
             FieldShape(
                 "hash",
                 .object(
@@ -106,10 +109,18 @@ extension ImportOptions {
                             FieldShape(
                                 "salt_separator", .string(max: 512),
                                 "The salt separator, in base64."),
-                            FieldShape("rounds", .integer(1...64), "The number of rounds."),
-                            FieldShape("mem_cost", .integer(1...32), "The memory cost."),
-                        ])), "The hash parameters of a Firebase project. They are not stored."),
+                            FieldShape(
+                                "rounds", .integer(1...64),
+                                "`rounds` of the Firebase project; 8 if absent."),
+                            FieldShape(
+                                "mem_cost", .integer(1...32),
+                                "`mem_cost` of the Firebase project; 14 if absent."),
+                        ])),
+                "With `format=firebase`: the parameters with which the project hashes passwords. "
+                    + "They are not stored."),
         ])
+
+    private static let mappingExample = JSONValue.object([.init("email", .string("E-Mail"))])
 
     /// Reads the options from the form's part `options`.
     init(_ bytes: [UInt8]) throws {
@@ -117,7 +128,7 @@ extension ImportOptions {
         do {
             document = try JSONValue(parsing: bytes)
         } catch {
-            throw Problem(.invalidRequest, "The part options is not JSON: \(error).")
+            throw Problem(.invalidRequest, "The part `options` is not JSON: \(error).")
         }
         var decoder = Decoder(allowsReadOnly: false)
         let input = decoder.object(document, Self.shape, at: "/options")
@@ -129,7 +140,7 @@ extension ImportOptions {
                 errors.append(
                     FieldError(
                         "/options/mapping", .invalid,
-                        "must be names of this API, each with the name of a column of the file"))
+                        "must map members of this API to columns of the file"))
             }
         }
         if errors.isEmpty, let hash = input["hash"] {
@@ -142,8 +153,8 @@ extension ImportOptions {
                 errors.append(
                     FieldError(
                         "/options/hash", .invalid,
-                        "must be the parameters of a Firebase project, within the limits"
-                    ))
+                        "must have a `signer_key` of 32 bytes or more and a `salt_separator`, both "
+                            + "in base64, and `rounds` and `mem_cost` within the server's limits"))
             }
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }

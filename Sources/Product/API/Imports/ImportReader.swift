@@ -5,6 +5,7 @@ import Text
 
 /// Why a file cannot be read any further.
 struct ImportFileFault: Error, Sendable {
+    /// The end of a sentence that begins with `/file`.
     var detail: String
 }
 
@@ -114,7 +115,7 @@ struct ImportReader: Sendable {
         } catch {
             throw fileFault(error)
         }
-        if csv != nil, columns == nil { throw ImportFileFault(detail: "The file is empty.") }
+        if csv != nil, columns == nil { throw ImportFileFault(detail: "is empty") }
         try holdToLimit()
         return rows
     }
@@ -122,7 +123,7 @@ struct ImportReader: Sendable {
     private func holdToLimit() throws(ImportFileFault) {
         guard count > limit else { return }
         throw ImportFileFault(
-            detail: "The file has more than \(limit) rows: import it in parts.")
+            detail: "has more than \(limit) rows: import it in parts")
     }
 
     private mutating func take(_ piece: [UInt8]) throws(ImportFileFault) -> [StagedRow] {
@@ -140,8 +141,9 @@ struct ImportReader: Sendable {
 
     private func fileFault(_ fault: ImportFault) -> ImportFileFault {
         let isHeader = csv != nil && columns == nil
-        return ImportFileFault(
-            detail: (isHeader ? "In the first line: " : "After row \(count): ") + fault.detail)
+        let place = isHeader ? "in the first line" : "after row \(count)"
+        let why = fault.detail.hasSuffix(".") ? String(fault.detail.dropLast()) : fault.detail
+        return ImportFileFault(detail: "is wrong \(place): \(why)")
     }
 
     /// Removes a UTF-8 byte order mark. Throws if the first bytes show that the file is UTF-16 or
@@ -155,7 +157,7 @@ struct ImportReader: Sendable {
             bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
             || bytes.prefix(4).contains(0)
         guard !isWide else {
-            throw ImportFileFault(detail: "The file is UTF-16 or UTF-32; save it as UTF-8.")
+            throw ImportFileFault(detail: "is UTF-16 or UTF-32; save it as UTF-8")
         }
         return bytes
     }

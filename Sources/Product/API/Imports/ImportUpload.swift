@@ -16,14 +16,14 @@ package enum ImportEndpoint {
             "Imports users from a file, as a job. The request body is the file itself, or a form "
             + "with the part `file`. The form can have a part `options` (`mapping`, `issuer`, "
             + "`hash`) before the file.",
-        access: .right(.createUsers),
+        notes: notes, access: .right(.createUsers),
         query: [
             QueryParameter(
                 "format", .enumeration(of: ImportFormat.self), required: true,
                 "The system from which the file was exported, and the format of the file."),
             QueryParameter(
                 "dry_run", .bool,
-                "Whether to only report, row by row, what would happen."),
+                "If true, the job only reports, row by row, what would happen."),
             QueryParameter(
                 "on_conflict", .enumeration(of: ImportRules.Conflict.self),
                 "What happens to a row if an existing user already has the row's address or id; "
@@ -35,13 +35,11 @@ package enum ImportEndpoint {
                     + "this parameter."),
         ],
         body: .stream([
-            "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
+            Media("text/csv", csvText), Media("application/x-ndjson", linesText),
+            Media("application/json", jsonText),
+            .form(options: ImportOptions.shape, formText),
         ]),
-        answers: [
-            Answer(
-                202, .object(JobRow.shape),
-                summary: "The job, which has not started yet.")
-        ],
+        answers: [.accepted.showing(["kind": .string(ImportJob.kind)])],
         problems: [.rateLimited], idempotent: true, maxBody: ImportLimits.packed,
         receive: receive
     ) { call in
@@ -62,6 +60,66 @@ package enum ImportEndpoint {
             return job
         }
         return .accepted(job, call)
+    }
+
+    private static let notes = """
+        The response is sent when the whole file is received. Then the job imports row by row: a \
+        row that breaks a rule is refused with a reason in the job's report, and the others are \
+        imported. If the file cannot be read, no row is imported (422).
+
+        A new user is `suspended` if the row says so. Otherwise the user is `active` if the row \
+        has an identity or a password, and `pending` until the first sign-in if it has neither. \
+        A password is not imported, and does not count, if the row's `email_verified` is not \
+        true or if the hash cannot be used.
+
+        A CSV with the columns of this API:
+
+        ```
+        email,name,email_verified,public_attributes.plan
+        ada@example.com,Ada,true,team
+        ```
+
+        A CSV with other columns, which `mapping` names:
+
+        ```
+        curl -X POST "$URL/v1/tenants/$TENANT/imports?format=csv" \\
+          -H "Authorization: Bearer $KEY" \\
+          -F 'options={"mapping":{"email":"E-Mail","name":"Full name"}};type=application/json' \\
+          -F 'file=@people.csv;type=text/csv'
+        ```
+        """
+
+    private static let csvText =
+        "A CSV file in UTF-8 with a header line. With `format=csv`, the columns may be "
+        + names(ImportedRow.ownColumns)
+        + ", and one attribute in a column of its own, such as `public_attributes.plan`. Each row "
+        + "needs `email`. `public_attributes` and `private_attributes` are JSON objects, "
+        + "`identities` is a JSON list. The read-only columns of an exported list of users are "
+        + "skipped. The file is refused if it has another column, unless `mapping` names the "
+        + "columns to read. With another `format`, the columns are those of that system's export."
+
+    private static let linesText =
+        "A JSON object on each line. With `format=ndjson`, the members may be "
+        + names(ImportedRow.ownNames)
+        + ". Each row needs `email`. `identities` is a list of objects with `provider`, `issuer`, "
+        + "`subject` and `email`. The read-only members of an exported list of users are skipped. "
+        + "A row with another member is refused. With another `format`, the members are those of "
+        + "that system's export."
+
+    private static let jsonText =
+        "A JSON array of objects with the members that are described for `application/x-ndjson`, "
+        + "or the whole export of another system as JSON."
+
+    private static let formText =
+        "The part `file` is the file, with its own `Content-Type`: one of the other media types of "
+        + "this body. Before it, there may be the part `options`, a JSON object. `mapping`: for "
+        + "each column of this API, the column of the CSV file; columns that it does not name are "
+        + "skipped. `issuer`: the issuer of the former system; each row's id in that system then "
+        + "becomes the subject of an identity. `hash`: the parameters with which a Firebase "
+        + "project hashes passwords."
+
+    private static func names(_ names: Set<String>) -> String {
+        names.sorted().map { "`\($0)`" }.joined(separator: ", ")
     }
 
     private static func place(
@@ -222,8 +280,9 @@ struct ImportUpload {
         guard !place.isHeld else { return }
         let places = call.application.uploads
         throw Problem.rateLimited(
-            "Another tenant's import needed a place, and this tenant had \(places.perKey) of the "
-                + "\(places.total) places; try again later.", retryAfter: 10)
+            "The upload was stopped in favour of another tenant, because this tenant used "
+                + "\(places.perKey) of the \(places.total) places; try again later.",
+            retryAfter: 10)
     }
 
     mutating func finish(_ staging: inout Staging) async throws {
@@ -262,7 +321,7 @@ extension ImportUpload {
             case .content(let piece):
                 said += piece
                 guard said.count <= ImportLimits.options else {
-                    throw Problem(.payloadTooLarge, "The part options is too long.")
+                    throw Problem(.payloadTooLarge, "The part `options` is too long.")
                 }
             case .partEnded:
                 if part?.name == "file" {

@@ -92,7 +92,9 @@ struct InactivityPreview: Sendable {
                                     + "there are at least this many users."),
                             .readOnly(
                                 "ids", .array(of: .uuid, max: shown),
-                                "The ids of the first users."),
-                        ])), "The users for whom this step, and no later one, would be due now.")
+                                "The ids of some of these users, at most \(shown)."),
+                        ])),
+                "The users for whom this step would be due now. If several steps would be due for "
+                    + "a user, the user is counted only at the last of them.")
         })
 }

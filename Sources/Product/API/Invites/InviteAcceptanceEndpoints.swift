@@ -16,7 +16,7 @@ package enum InviteAcceptanceEndpoints {
 
     private static let preview = Endpoint(
         .post, "/v1/invites/preview", id: "previewInvite", tag: "Invites",
-        summary: "Returns what an invite offers. This does not use the invite up.", access: .open,
+        summary: "Returns what an invite offers. The invite remains valid.", access: .open,
         body: .json(ObjectShape("InvitePreviewRequest", [token])),
         answers: [
             .ok(
@@ -77,7 +77,7 @@ package enum InviteAcceptanceEndpoints {
                     "InviteAccepted",
                     [
                         .readOnly(
-                            "user", .any,
+                            "user", .object(UserRow.shape),
                             "The user who can sign in from now on, without private attributes."),
                         .readOnly(
                             "tenant", .object(TenantRow.shape),
@@ -89,7 +89,7 @@ package enum InviteAcceptanceEndpoints {
             .reason(.inviteUnknown), .reason(.inviteUsed), .reason(.inviteExpired),
             .reason(.inviteRevoked), .reason(.identityLinkRequired),
             .reason(.notInvited), .reason(.userSuspended), .reason(.tenantSuspended),
-            .reason(.approvalPending), .rateLimited,
+            .reason(.tenantDeleted), .reason(.approvalPending), .rateLimited,
         ]
     ) { call in
         let token = try call.input.string("token")

@@ -26,7 +26,10 @@ enum InviteAsking {
             expiresAt: expires, message: input.optionalString("message"),
             delivery: delivery(input, inviting.application), resend: input.flag("resend"),
             widest: Permissions.widestInvite(inviting.principal, in: inviting.tenant))
-        request.lacks = Permissions.lacking(inviting.principal, for: .admin, in: inviting.tenant)
+        for role in UserRole.allCases {
+            request.lacks[role] = Permissions.lacking(
+                inviting.principal, for: role, in: inviting.tenant)
+        }
         request.latest = inviting.principal.expiry
         request.externalID = input.optionalString("external_id")
         request.attributes = input.attributes(on: AttributePair())

@@ -32,11 +32,22 @@ package enum InviteEndpoints {
         summary:
             "Invites one person, or a list of people. Up to 1,000 people are invited within the "
             + "request, with a result for each. Up to 10,000 are invited by mail, in a job.",
-        access: .right(.manageInvites), query: [.dryRun], body: .json(InviteRow.creation),
+        notes: notes, access: .right(.manageInvites),
+        query: [
+            QueryParameter(
+                "dry_run", .bool,
+                "For a list of invites only. If true, the server only reports what would happen, and "
+                    + "changes nothing.")
+        ],
+        body: .json(InviteRow.creation),
         answers: [
             .created(InviteRow.withToken),
-            Answer(200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results))),
-            Answer(202, .object(JobRow.shape)),
+            Answer(
+                200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results)),
+                summary: "For a list: a result for each invite. For one invite: the invite that "
+                    + "this address already has."
+            ).showing(shownList),
+            .accepted.showing(["kind": .string(InviteJobs.name)]),
             Answer(409, .problem([.reason(.userSuspended), .signUpClosed])),
         ],
         problems: [.conflict, .emailTaken, .signUpClosed, .rateLimited], idempotent: true,
@@ -49,7 +60,10 @@ package enum InviteEndpoints {
             return noStore(.ok(try await InviteAsking.list(inputs, call)))
         }
         if call.isDryRun {
-            throw Problem.invalid([FieldError("?dry_run", .notAllowed, "is only for lists")])
+            throw Problem.invalid([
+                FieldError(
+                    "?dry_run", .notAllowed, "is allowed only if the body has a list of invites")
+            ])
         }
         let asked = try InviteAsking.request(call.input, await call.inviting([call.input]))
         let result = try await call.making { change in
@@ -69,6 +83,40 @@ package enum InviteEndpoints {
         let location = "/v1/tenants/\(try call.tenant.id)/invites/\(result.invite.id)"
         return noStore(.created(json, at: location, etag: result.invite.etag))
     }
+
+    /// The example of the answer to a list, instead of that to one invite.
+    private static let shownList: [String: JSONValue?] = {
+        var members: [String: JSONValue?] = [:]
+        for field in InviteRow.withToken.fields { members.updateValue(nil, forKey: field.name) }
+        let created = InviteRow.results.example(input: false)["results"]?.array ?? []
+        let refused = JSONValue.object([
+            .init("index", .int(1)), .init("email", .string("bob@example.com")),
+            .init("result", .string("refused")), .init("invite", .null),
+            .init("code", .string("email_taken")),
+            .init("detail", .string("This person is an active user already.")),
+            .init("conflicting_id", .string("9c1d0e6f-4b7a-4e2d-8f3a-5b6c7d8e9f0a")),
+        ])
+        members.updateValue(.array(created + [refused]), forKey: "results")
+        return members
+    }()
+
+    private static let notes = """
+        The body is one invite, with `email`, or a list, with `invites`; never both. An invite also \
+        creates a `pending` user with the address, if the tenant has none; the invite's acceptance \
+        activates this user, and its revocation removes it.
+
+        ```
+        curl -X POST "$URL/v1/tenants/$TENANT/invites" \\
+          -H "Authorization: Bearer $KEY" \\
+          -H "Idempotency-Key: $(uuidgen)" \\
+          -H 'Content-Type: application/json' \\
+          -d '{"invites":[{"email":"ada@example.com"},{"email":"bob@example.com"}]}'
+        ```
+
+        In a list of up to 1,000, each invite has its own result. An invite with a bad address, or \
+        with a role that the caller may not give, is `refused`, and the others are created. But a \
+        member that does not fit the schema, such as an unknown role, refuses the whole list (422).
+        """
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/invites/{id}", id: "getInvite", tag: "Invites",
@@ -95,8 +143,15 @@ package enum InviteEndpoints {
                             + "it once, and you hand it over. A request without it means `mail`, "
                             + "or `link` if the server has no mail server.")
                 ])),
-        answers: [.ok(InviteRow.withToken)],
-        problems: [.reason(.inviteUsed), .reason(.inviteRevoked), .rateLimited],
+        answers: [
+            .ok(InviteRow.withToken).showing([
+                "delivery": .string("mail"), "delivery_status": .string("queued"),
+                "sent_count": .int(2), "token": nil, "accept_url": nil,
+            ])
+        ],
+        problems: [
+            .reason(.inviteUsed), .reason(.inviteRevoked), .signUpClosed, .rateLimited,
+        ],
         idempotent: true, secret: true, exists: exists
     ) { call in
         let id = try call.id()
@@ -121,7 +176,8 @@ package enum InviteEndpoints {
         summary:
             "Revokes an invite at once. A user whom the invite created and who never signed in is "
             + "removed.",
-        access: .right(.manageInvites), answers: [.ok(InviteRow.shape)],
+        access: .right(.manageInvites),
+        answers: [.ok(InviteRow.shape).showing(["status": .string("revoked")])],
         problems: [.reason(.inviteUsed)], idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
@@ -236,16 +292,20 @@ enum InviteEditEndpoint {
 extension InviteFilter {
     /// The parameters of the list. They are also the members of a bulk action's `filter`.
     static let parameters: [QueryParameter] = [
-        .search,
+        .search(
+            "Only invites whose email address contains each of these words, in any case and order. "
+                + "A word of fewer than 3 characters must begin a word of the address."),
         QueryParameter(
             "status", .enumeration(of: Invite.Status.self), "Only invites with this status."),
         QueryParameter(
             "delivery_status", .array(of: .enumeration(of: Invite.DeliveryStatus.self), max: 4),
-            "Only invites with one of these delivery statuses; in a query, separated by commas."),
+            "Only invites with one of these delivery statuses. In a query, separate them "
+                + "by commas."),
         QueryParameter("external_id", .externalID, "Only invites with this external id."),
         QueryParameter(
             "job_id", .uuid,
-            "Only invites of this job. After the rows of the job are removed, the list is empty."),
+            "Only invites that this job created or changed. When the server has removed the job's "
+                + "old report, the list is empty."),
     ]
 
     init(_ filter: ListFilter) {

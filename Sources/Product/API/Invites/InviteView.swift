@@ -68,7 +68,7 @@ extension InviteRow {
     }
 
     static let shape = ObjectShape(
-        "Invite",
+        "Invite", versioned: true,
         [
             .readOnly(
                 "id", .uuid,
@@ -99,8 +99,9 @@ extension InviteRow {
                     + "none."),
             .nullable(
                 "external_id", .externalID,
-                "The `external_id` of the user who accepts the invite. If another user already has "
-                    + "this id, the response is 409."),
+                "The `external_id` that the invited user gets; `null` if there is none. If another "
+                    + "user already has this id, or if the person already has a different one, the "
+                    + "response is 409."),
             .publicAttributes, .privateAttributes,
             .optional(
                 "delivery", .enumeration(of: Invite.Delivery.self),
@@ -114,7 +115,8 @@ extension InviteRow {
                     + "`sent`: the mail server accepted the mail, and the mail has not bounced."),
             .readOnly(
                 "delivery_detail", .string(), nullable: true,
-                "The mail server's message about a refusal, a bounce or a delay."),
+                "The mail server's message if it refused, bounced or delayed the mail; otherwise "
+                    + "`null`."),
             .readOnly(
                 "invited_by",
                 .object(

@@ -20,25 +20,26 @@ package struct JobEndpoints: Sendable {
     private var endpoints: [Endpoint] {
         [list, get, report, events]
             + [
-                act("pause", "Pauses a job: the current batch ends, and no further one begins.") {
+                act("pause", "Pauses a job after its current batch of rows.") {
                     change, job, _ in
                     try await change.pauseJob(job)
                 },
-                act("resume", "Resumes a job. From then on, the job acts in the caller's name.") {
+                act("resume", "Resumes a paused job, which then acts with the caller's rights.") {
                     change, job, call in
                     try await change.resumeJob(job, by: call.jobMaker)
                 },
                 act(
                     "cancel",
-                    "Cancels a job. Changes that the job already made stay, and can be undone."
+                    "Cancels a job. Changes that the job already made stay. They can be undone if "
+                        + "`undo_until` is not `null`."
                 ) {
                     change, job, _ in
                     try await change.cancelJob(job)
                 },
                 act(
                     "undo",
-                    "Undoes the changes that a job made, except those to objects that have changed "
-                        + "since."
+                    "Undoes the changes that a job made. Objects that were changed again after "
+                        + "the job's change stay as they are."
                 ) {
                     change, job, call in try await change.undoJob(job, by: call.jobMaker)
                 },
@@ -95,8 +96,9 @@ package struct JobEndpoints: Sendable {
         let undoes = sameBytes(verb, "undo")
         return Endpoint(
             .post, path + "/{id}/\(verb)", id: operation(verb), tag: "Jobs", summary: summary,
-            access: access, answers: [.ok(JobRow.shape)], problems: [.jobState], idempotent: true,
-            exists: exists
+            notes: Self.rightsText, access: access,
+            answers: [.ok(JobRow.shape).showing(Self.shown(after: verb))],
+            problems: [.jobState], idempotent: true, exists: exists
         ) { call in
             let (scope, _) = try await find(call)
             let id = try call.id()
@@ -123,6 +125,36 @@ package struct JobEndpoints: Sendable {
         }
     }
 
+    /// The members of a job that show that it was paused, cancelled or undone.
+    private static func shown(after verb: String) -> [String: JSONValue?] {
+        switch verb {
+        case "pause": ["status": .string("paused"), "reason": .string("requested")]
+        case "cancel":
+            [
+                "status": .string("cancelled"),
+                "finished_at": .string("2026-11-20T09:31:00.000Z"),
+            ]
+        case "undo":
+            [
+                "undoing": .bool(true),
+                "progress": .object([
+                    .init("done", .int(5000)), .init("failed", .int(0)),
+                    .init("total", .int(5000)), .init("rate", .null), .init("eta", .null),
+                ]),
+                "started_at": .string("2026-11-20T09:30:01.000Z"),
+                "undo_until": .string("2026-12-20T09:31:00.000Z"),
+            ]
+        default: [:]
+        }
+    }
+
+    private static let rightsText = """
+        The caller also needs the scope that the kind of the job needs: `users:write` for \
+        `import`, `inactivity` and `users_actions` (for the action `revoke_keys`: \
+        `api-keys:write`), `invites:write` for `invites` and `invites_actions`, `api-keys:write` \
+        for `api_keys_actions`.
+        """
+
     /// Throws 403 unless the caller has the rights on the job. A caller who has a right only over
     /// its own objects may act only on its own jobs.
     private func require(_ call: Call, _ rights: [Right], on job: JobRow) throws {
@@ -132,9 +164,7 @@ package struct JobEndpoints: Sendable {
         for right in rights {
             let permission = Permissions.permits(
                 who.subject, right, in: job.tenant, target: target)
-            guard permission == .allowed else {
-                throw Problem.forbidden("The right \(right.rawValue) is missing.")
-            }
+            guard permission == .allowed else { throw Problem.missing(right, permission) }
         }
     }
 
@@ -160,13 +190,32 @@ package struct JobEndpoints: Sendable {
 }
 
 extension JobEndpoints {
+    private static let eventsText = """
+        The first event comes at once, the next ones when the job has changed, at most one a \
+        second. Between them there are comments (lines that begin with `:`).
+
+        ```
+        retry: 2000
+        id: 4
+        event: progress
+        data: {"id":"3f2b8c1e-6a4d-4f0e-9b7a-2c5d8e1f4a6b","kind":"import","status":"running",…}
+        ```
+
+        `event`: `progress` while the job is `queued`, `running` or `paused`; `end` in the last \
+        event, after which the stream ends. `id`: the version of the job. `retry`: the \
+        milliseconds after which a browser connects again. A stream also ends after 10 minutes: \
+        connect again if `end` has not come. A new stream begins with the job as it is then; the \
+        header field `Last-Event-ID` has no effect.
+        """
+
     /// The endpoint that reports the progress as Server-Sent Events.
     var events: Endpoint {
         Endpoint(
             .get, path + "/{id}/events", id: operation("get", "JobEvents"), tag: "Jobs",
             summary: "Streams the job's progress as Server-Sent Events until the job ends. Each "
                 + "event's data is the job.",
-            access: access, answers: [Answer(200, .other(["text/event-stream"]))],
+            notes: Self.eventsText, access: access,
+            answers: [Answer(200, .other([.text("text/event-stream")]))],
             problems: [.rateLimited], isStream: true
         ) { call in
             let (scope, job) = try await find(call)

@@ -62,7 +62,7 @@ extension JobRow {
     private static let count = Kind.integer(0...Int.max)
 
     static let shape = ObjectShape(
-        "Job",
+        "Job", versioned: true,
         [
             .readOnly("id", .uuid, "The job's id."),
             .readOnly("tenant_id", .uuid, "The id of the tenant whose objects the job works on."),
@@ -78,7 +78,7 @@ extension JobRow {
             .readOnly(
                 "reason", .string(), nullable: true,
                 "Why the job is paused (`requested`, `tenant_suspended` or `rights_lost`) or why "
-                    + "it failed."),
+                    + "it failed; otherwise `null`."),
             .readOnly("dry_run", .bool, "Whether the job only reports what would happen."),
             .readOnly(
                 "notes", .array(of: .string()),
@@ -106,8 +106,12 @@ extension JobRow {
                                 "The creator's name or email address when the job was created."),
                         ])), "Who created the job."),
             .readOnly("created_at", .timestamp, "When the job was created."),
-            .readOnly("started_at", .timestamp, nullable: true, "When the job began."),
-            .readOnly("finished_at", .timestamp, nullable: true, "When the job ended."),
+            .readOnly(
+                "started_at", .timestamp, nullable: true,
+                "When the job began; `null` if it has not begun."),
+            .readOnly(
+                "finished_at", .timestamp, nullable: true,
+                "When the job ended; `null` if it has not ended."),
             .readOnly(
                 "undo_until", .timestamp, nullable: true,
                 "Until when the job can be undone; `null` if there is nothing to undo."),
@@ -125,8 +129,13 @@ extension JobRow {
                 "The number of all rows; `null` while unknown."),
             .readOnly(
                 "rate", .any, nullable: true,
-                "Rows per second; `null` before the first row."),
-            .readOnly("eta", .timestamp, nullable: true, "When the job is expected to end."),
+                "Rows per second. It is measured from batch to batch, so it is `null` until the "
+                    + "second batch, and stays `null` for a job of one batch."
+            ).typed("number"),
+            .readOnly(
+                "eta", .timestamp, nullable: true,
+                "When the job is expected to end; `null` if it is not running, or if `total` or "
+                    + "`rate` is `null`."),
         ])
 }
 
@@ -163,7 +172,9 @@ extension JobResult: JSONView {
     static let shape = ObjectShape(
         "JobResult",
         [
-            .readOnly("row", .integer(1...Int.max), "The number of the row, from 1."),
+            .readOnly(
+                "row", .integer(1...Int.max),
+                "The number of the row, from 1. The header line of a CSV file does not count."),
             .readOnly(
                 "status", .enumeration(of: JobResult.Status.self),
                 "`waiting`: the job has not reached the row yet. `done`: the row was changed or, "
@@ -172,17 +183,23 @@ extension JobResult: JSONView {
                     + "`kept`: an undo left the change as it is, see `code`."),
             .readOnly(
                 "code", .string(), nullable: true,
-                "Why the row failed, or was left unchanged by an undo."),
+                "Why the row failed or was left unchanged, or why an undo kept the change, as a "
+                    + "stable code; `null` if there is none."),
             .readOnly(
                 "detail", .string(), nullable: true,
                 "An explanation of the result for people to read; `null` if there is none."),
             .readOnly(
                 "target_type", .string(), nullable: true,
-                "The type of the object, for example `user`, `invite` or `api_key`."),
-            .readOnly("target_id", .uuid, nullable: true, "The id of the object."),
+                "The type of the object, for example `user`, `invite` or `api_key`; `null` if the "
+                    + "row has no object."),
+            .readOnly(
+                "target_id", .uuid, nullable: true,
+                "The id of the object; `null` if the row has no object. If a dry run would create "
+                    + "the object, no object with this id exists."),
             .readOnly(
                 "conflicting_id", .uuid, nullable: true,
-                "The id of the user who remains, if the row failed because the row's user was "
-                    + "merged."),
+                "If the row failed because of another object: its id, for example that of a user "
+                    + "who already has the address, or with whom the row's user was merged. "
+                    + "Otherwise `null`."),
         ])
 }

@@ -86,8 +86,9 @@ package enum JoinLinkEndpoints {
     private static let revoke = Endpoint(
         .post, path + "/{id}/revoke", id: "revokeJoinLink", tag: "Invites",
         summary: "Revokes a join link at once. Users who joined by it stay.",
-        access: .right(.manageInvites), answers: [.ok(JoinLinkRow.shape)], idempotent: true,
-        exists: exists
+        access: .right(.manageInvites),
+        answers: [.ok(JoinLinkRow.shape).showing(["status": .string("revoked")])],
+        idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
         let row = try await call.scope.change(by: call.actor) { change in
@@ -143,7 +144,7 @@ extension JoinLinkRow {
     var etag: String { ETag.version(version) }
 
     static let shape = ObjectShape(
-        "JoinLink",
+        "JoinLink", versioned: true,
         [
             .readOnly("id", .uuid, "The join link's id."),
             .readOnly("tenant_id", .uuid, "The id of the tenant that people join with the link."),
@@ -169,7 +170,8 @@ extension JoinLinkRow {
                     + "be used while this is 0."),
             .optional(
                 "expires_at", .timestamp,
-                "When the link expires, 5 minutes to 90 days from now; after 7 days if absent."),
+                "When the link expires. A new link must expire 5 minutes to 90 days from now. "
+                    + "A new link without a time expires after 7 days."),
             ExpiryReason.field,
             ReturnAddress.field,
             .readOnly(

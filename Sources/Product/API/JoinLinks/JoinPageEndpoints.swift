@@ -14,7 +14,7 @@ package enum JoinPageEndpoints {
 
     private static let preview = Endpoint(
         .post, "/v1/join-links/preview", id: "previewJoinLink", tag: "Invites",
-        summary: "Returns what a join link offers. This does not use the link up.", access: .open,
+        summary: "Returns what a join link offers. This does not count as a use.", access: .open,
         body: .json(ObjectShape("JoinLinkPreviewRequest", [token])),
         answers: [
             .ok(

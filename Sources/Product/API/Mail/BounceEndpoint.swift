@@ -30,7 +30,8 @@ package enum BounceEndpoint {
         summary:
             "Receives a message that was sent to the return address of an invite's mail. If the "
             + "message reports a failure or a delay, the invite shows this.",
-        access: .platform(.reportBounces), body: .raw(["message/rfc822"]), answers: [.ok(shape)],
+        access: .platform(.reportBounces),
+        body: .raw(["message/rfc822", .bytes]), answers: [.ok(shape)],
         maxBody: messageLimit
     ) { call in
         let message = MessagePart(call.request.body[...])

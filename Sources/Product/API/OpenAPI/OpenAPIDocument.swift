@@ -24,7 +24,7 @@ package struct OpenAPIDocument: Sendable {
         }
         var tags: [String] = []
         for endpoint in endpoints where !tags.contains(endpoint.tag) { tags.append(endpoint.tag) }
-        let problem = JSONValue.Member("Problem", schemas.schema(.problem))
+        let problem = JSONValue.Member("Problem", schemas.answer { $0.schema(.problem) })
         bytes =
             JSONValue.object([
                 .init("openapi", .string("3.1.0")),
@@ -36,6 +36,14 @@ package struct OpenAPIDocument: Sendable {
                             "description",
                             .string(
                                 "Tenants, users, invites, provisioning, API keys and origins.")),
+                        .init("contact", .object([.init("name", .string("Gatehouse"))])),
+                        .init("x-stability", .string("stable")),
+                    ])),
+                .init(
+                    "externalDocs",
+                    .object([
+                        .init("description", .string("Guides, operations and errors")),
+                        .init("url", .string("/docs")),
                     ])),
                 .init("servers", .array([.object([.init("url", .string(server))])])),
                 .init(
@@ -46,6 +54,7 @@ package struct OpenAPIDocument: Sendable {
                     "components",
                     .object([
                         .init("schemas", .object(schemas.components + [problem])),
+                        .init("headers", ResponseHeader.components),
                         .init("securitySchemes", Self.securitySchemes),
                     ])),
             ]).encoded()
@@ -62,6 +71,16 @@ package struct OpenAPIDocument: Sendable {
                         "An API key, or a person's access token. A key has the scopes it was "
                             + "issued with; people have the rights of their "
                             + "role.\n\n" + ManagementScope.list)),
+            ])),
+        .init(
+            "idToken",
+            .object([
+                .init("type", .string("http")), .init("scheme", .string("bearer")),
+                .init(
+                    "description",
+                    .string(
+                        "The id token that a registered provider issued for the person who signs "
+                            + "in.")),
             ])),
         .init(
             "session",
@@ -103,13 +122,14 @@ struct DocumentFields {
 
     let document: JSONValue
 
-    /// The lines of a schema. If `isInput` is true, read-only members are omitted.
-    func lines(of schema: JSONValue, isInput: Bool) -> [Line] {
-        var lines: [Line] = []
-        for shape in shapes(of: schema) {
+    /// The lines of a schema, for each object that it allows. If `isInput` is true, read-only
+    /// members are omitted.
+    func forms(of schema: JSONValue, isInput: Bool) -> [[Line]] {
+        shapes(of: schema).map { shape in
+            var lines: [Line] = []
             add(shape, under: "", isInput: isInput, depth: Self.depth, to: &lines)
-        }
-        return lines
+            return lines
+        }.filter { !$0.isEmpty }
     }
 
     /// The object schemas that the schema allows: its alternatives or, if it has none, the schema
@@ -154,9 +174,11 @@ struct DocumentFields {
         if let any = schema["anyOf"]?.array {
             return any.map { type(of: $0) }.joined(separator: " or ")
         }
-        if let names = schema["enum"]?.array {
+        if let names = (schema["enum"] ?? schema[SchemaWriter.growing])?.array {
             let texts = names.map { "`\($0.string ?? "")`" }
-            return texts.count == 1 ? texts[0] : "one of " + texts.joined(separator: ", ")
+            let isNullable = schema["type"]?.array?.contains(.string("null")) ?? false
+            return (texts.count == 1 ? texts[0] : "one of " + texts.joined(separator: ", "))
+                + (isNullable ? " or null" : "")
         }
         let names =
             schema["type"]?.array?.compactMap(\.string) ?? [schema["type"]?.string ?? "any value"]

@@ -11,12 +11,17 @@ extension Endpoint {
             .init("operationId", .string(id)), .init("tags", .array([.string(tag)])),
             .init("summary", .string(summary)),
         ]
-        if let text = access.sentence { members.append(.init("description", .string(text))) }
+        let texts = [access.sentence ?? "", notes].filter { !$0.isEmpty }
+        if !texts.isEmpty {
+            members.append(.init("description", .string(texts.joined(separator: "\n\n"))))
+        }
         let parameters = parameters(&schemas)
         if !parameters.isEmpty { members.append(.init("parameters", .array(parameters))) }
         if let body = requestBody(&schemas) { members.append(.init("requestBody", body)) }
         members.append(.init("responses", responses(&schemas)))
-        members.append(.init("security", .array(access.requirements)))
+        let idToken = JSONValue.object([.init("idToken", .array([]))])
+        members.append(
+            .init("security", .array(takesIDToken ? [idToken] : access.requirements)))
         return .object(members)
     }
 
@@ -38,7 +43,9 @@ extension Endpoint {
             all.append(
                 parameter(
                     "Idempotency-Key", in: "header", required: false,
-                    "Requests with the same key and body get the same response for 24 hours.",
+                    "A new random value. A repetition with the same key and body gets the stored "
+                        + "response for 24 hours, even if it is a refusal such as 409. To try again "
+                        + "after a change, use a new key.",
                     schemas.schema(.string(min: 1, max: 255, rule: .printable))))
         }
         if mayLag {
@@ -55,7 +62,7 @@ extension Endpoint {
                         .init("example", .string("16/B374D848")),
                     ]))
         }
-        if isObject {
+        if isConditional {
             all.append(
                 parameter(
                     "If-None-Match", in: "header", required: false,
@@ -66,7 +73,8 @@ extension Endpoint {
             all.append(
                 parameter(
                     "If-Match", in: "header", required: ifMatch == .required,
-                    "The ETag of the version that the change is based on.",
+                    "The ETag of the version that the change is based on. If the object has "
+                        + "another ETag now, the response is 412.",
                     schemas.schema(.string(min: 1))))
         }
         return all
@@ -77,7 +85,7 @@ extension Endpoint {
     private func pathText(of name: String) -> String {
         switch name {
         case "tenant": return "The tenant's id or slug."
-        case "client": return "The name of the client's contract, for example `immich`."
+        case "client": return "The name of the client, for example `immich`."
         case "hash": return "The SHA-256 hash in the `logo_url` of the tenant, in hexadecimal."
         case "name":
             return "`pre-signup` or `post-confirmation`, or an ARN that ends with `:` and one of "
@@ -91,12 +99,6 @@ extension Endpoint {
         let noun = words.map { capitals[$0] ?? $0 }.joined(separator: " ")
         return noun.hasSuffix("ies")
             ? "The id of the \(noun.dropLast(3))y." : "The id of the \(noun.dropLast())."
-    }
-
-    /// Whether the endpoint returns a single object with an ETag.
-    private var isObject: Bool {
-        method == .get
-            && answers.contains { if case .object = $0.content { true } else { false } }
     }
 
     private func parameter(
@@ -129,8 +131,8 @@ extension Endpoint {
                 .init("required", .bool(isRequired || method == .put)),
                 .init("content", .object([.init("application/json", media)])),
             ])
-        case .raw(let types), .stream(let types):
-            let content = types.map { JSONValue.Member($0, .object([])) }
+        case .raw(let media), .stream(let media):
+            let content = media.map { $0.content(&schemas) }
             return .object([.init("required", .bool(true)), .init("content", .object(content))])
         }
     }
@@ -141,17 +143,19 @@ extension Endpoint {
             guard case .problem(let more) = answer.content else {
                 return JSONValue.Member(
                     String(answer.status),
-                    answer.response(&schemas, isExported: listedShape != nil))
+                    answer.response(
+                        &schemas, isExported: listedShape != nil,
+                        headers(of: answer.status, answer)))
             }
             let others = codes.filter { $0.status == answer.status && !more.contains($0) }
-            return JSONValue.Member(String(answer.status), Self.problem(more + others))
+            return JSONValue.Member(String(answer.status), problem(answer.status, more + others))
         }
         for status in Set(codes.map(\.status)).sorted()
         where !answers.contains(where: { $0.status == status }) {
             let these = codes.filter { $0.status == status }
-            members.append(.init(String(status), Self.problem(these)))
+            members.append(.init(String(status), problem(status, these)))
         }
-        if isObject {
+        if isConditional {
             members.append(
                 .init(
                     "304",
@@ -159,18 +163,15 @@ extension Endpoint {
                         .init(
                             "description",
                             .string(
-                                "The object still has the ETag of `If-None-Match`."))
+                                "The object still has the ETag of `If-None-Match`.")),
+                        ResponseHeader.references(headers(of: 304)),
                     ]))
             )
         }
         members.append(
-            .init("414", Self.problem([.invalidRequest], "The request line is too long")))
+            .init("414", problem(414, [.invalidRequest], "The request line is too long")))
         members.append(
-            .init(
-                "431",
-                Self.problem(
-                    [.invalidRequest],
-                    "The head of the request is too large")))
+            .init("431", problem(431, [.invalidRequest], "The head of the request is too large")))
         return .object(members)
     }
 
@@ -182,10 +183,9 @@ extension Endpoint {
         if access != .open {
             codes += [
                 .unauthorized, .forbidden, .rateLimited, .reason(.tenantSuspended),
-                .reason(.userSuspended),
+                .reason(.userSuspended), .stepUpRequired, .secondFactorRequired,
             ]
         }
-        if recentAct != nil { codes.append(.stepUpRequired) }
         if path.utf8.contains(UInt8(ascii: "{")) { codes.append(.notFound) }
         if method != .get { codes += [.payloadTooLarge, .unsupportedMediaType] }
         if method != .get { codes.append(.commitUnknown) }
@@ -200,10 +200,11 @@ extension Endpoint {
     /// The response for problems with these codes. All responses refer to one schema: if each
     /// operation and status had its own, a generated client would have thousands of classes. The
     /// codes are in the description and in `x-codes`.
-    private static func problem(_ codes: [Code], _ summary: String? = nil) -> JSONValue {
+    private func problem(_ status: Int, _ codes: [Code], _ summary: String? = nil) -> JSONValue {
         let names = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         return .object([
             .init("description", .string(summary.map { "\($0): \(names)" } ?? names)),
+            ResponseHeader.references(headers(of: status)),
             .init(
                 "content",
                 .object([
@@ -222,30 +223,61 @@ extension Endpoint {
     }
 }
 
+extension Media {
+    fileprivate func content(_ schemas: inout SchemaWriter) -> JSONValue.Member {
+        JSONValue.Member(documentedType, .object([.init("schema", schema(&schemas))]))
+    }
+}
+
 extension Answer {
-    func response(_ schemas: inout SchemaWriter, isExported: Bool) -> JSONValue {
+    private func example(of shape: ObjectShape) -> JSONValue {
+        let usual = shape.example(input: false).members ?? []
+        let changed = usual.compactMap { member -> JSONValue.Member? in
+            guard let other = shown[member.name] else { return member }
+            return other.map { JSONValue.Member(member.name, $0) }
+        }
+        let more = shown.filter { name, _ in !usual.contains { $0.name == name } }
+        return .object(
+            changed
+                + more.sorted { $0.key < $1.key }.compactMap { name, value in
+                    value.map { JSONValue.Member(name, $0) }
+                })
+    }
+
+    func response(
+        _ schemas: inout SchemaWriter, isExported: Bool, _ headers: [ResponseHeader]
+    ) -> JSONValue {
         var members: [JSONValue.Member] = [
-            .init("description", .string(summary.isEmpty ? Self.success(status) : summary))
+            .init("description", .string(summary.isEmpty ? Self.success(status) : summary)),
+            ResponseHeader.references(headers),
         ]
         switch content {
         case .none, .problem: break
-        case .other(let types):
-            let content = types.map { JSONValue.Member($0, .object([])) }
+        case .other(let media):
+            let content = schemas.answer { schemas in media.map { $0.content(&schemas) } }
             members.append(.init("content", .object(content)))
         case .object(let shape):
             let media = JSONValue.object([
-                .init("schema", schemas.reference(shape)),
-                .init("example", shape.example(input: false)),
+                .init("schema", schemas.answer { $0.reference(shape) }),
+                .init("example", example(of: shape)),
             ])
             members.append(.init("content", .object([.init("application/json", media)])))
         case .list(let shape, let hasHistogram):
             let page = ObjectShape.page(of: shape, hasHistogram: hasHistogram)
-            let media = JSONValue.object([.init("schema", schemas.reference(page))])
+            let media = JSONValue.object([
+                .init("schema", schemas.answer { $0.reference(page) }),
+                .init("example", page.example(input: false)),
+            ])
             var content = [JSONValue.Member("application/json", media)]
             if isExported { content += Self.files(of: shape) }
             members.append(.init("content", .object(content)))
         }
         return .object(members)
+    }
+
+    /// Whether the description says no more than the status.
+    static func isUsual(_ description: String) -> Bool {
+        [200, 201, 202].contains { success($0) == description }
     }
 
     /// The default description of a successful response.
@@ -264,10 +296,13 @@ extension Answer {
         ExportFormat.allCases.map { format in
             let text =
                 switch format {
-                case .lines: "The whole list, one \(shape.name ?? "item") as JSON on each line."
+                case .lines:
+                    "The whole list as a file: one \(shape.name ?? "item") as JSON on each line. "
+                        + "Send no `limit` and no `cursor`."
                 case .csv:
-                    "The whole list, with the columns "
-                        + CSVColumn.all(of: shape).map(\.name).joined(separator: ",")
+                    "The whole list as a file, with the columns "
+                        + CSVColumn.all(of: shape).map { "`\($0.name)`" }.joined(separator: ", ")
+                        + ". Send no `limit` and no `cursor`."
                 }
             let schema = JSONValue.object([
                 .init("type", .string("string")), .init("description", .string(text)),
@@ -284,16 +319,22 @@ extension Access {
         switch self {
         case .open: nil
         case .principal: "Accepts any valid credential."
-        case .console: "Accepts only the console's session."
+        case .console: "Needs an operator's session of the console."
         case .right(let right): "Needs \(Self.scope(right))."
         case .own(let right):
-            "Needs \(Self.scope(right)). Without it, callers reach only their own objects."
+            "Needs \(Self.scope(right)). For the user's own objects, a user's access token or "
+                + "key does not need this scope."
         case .anyOf(let rights):
-            "Needs " + Self.distinct(rights.map(Self.scope)).joined(separator: " or ")
-                + ", depending on the request."
+            Self.sentence(Self.distinct(rights.map(Self.scope)))
         case .platform(let right):
-            "Needs \(Self.scope(right)) with a credential of the platform."
+            "Needs \(Self.scope(right)). The operator or API key must belong to the platform, not "
+                + "to a tenant."
         }
+    }
+
+    private static func sentence(_ scopes: [String]) -> String {
+        let end = scopes.count > 1 ? ", depending on the request" : ""
+        return "Needs \(scopes.joined(separator: " or "))\(end)."
     }
 
     /// OpenAPI's security requirements: an API key with the scope, or the console's session.
@@ -398,11 +439,12 @@ extension ObjectShape {
 
     static let problem = ObjectShape(
         [
-            .required("type", .string(), "A URN that identifies the kind of problem."),
+            .required(
+                "type", .string(),
+                "The kind of problem: the path of its explanation on this server (RFC 9457)."),
             .required(
                 "title", .string(),
-                "A short name for the kind of problem. It is the same for each problem with this "
-                    + "`code`."),
+                "A short name for the kind of problem, for people. Programs use `code`."),
             .required("status", .integer(400...599), "The HTTP status."),
             .required(
                 "detail", .string(max: 4096),
@@ -412,7 +454,8 @@ extension ObjectShape {
             .optional(
                 "request_id", .string(),
                 "The id of the request, as in the header field `X-Request-Id`; absent in the "
-                    + "responses of hooks."),
+                    + "responses of hooks. In a stored response (`Idempotent-Replayed: true`), it "
+                    + "is the id of the first request."),
             .required("error", .string(max: 4096), "The same text as `detail`."),
             .optional(
                 "errors",

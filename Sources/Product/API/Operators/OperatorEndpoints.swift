@@ -28,7 +28,10 @@ package enum OperatorEndpoints {
             "Lists operators, newest first. A tenant's credential gets only the operators of its "
             + "tenant.",
         access: .right(.readOperators),
-        query: QueryParameter.list(sorts: ["-created_at", "created_at"], search: true),
+        query: QueryParameter.list(
+            sorts: ["-created_at", "created_at"],
+            search: "Only operators whose email address and name together contain each of these "
+                + "words, in any case and order."),
         answers: [.list(OperatorRow.shape)]
     ) { call in
         let list = try call.listQuery()
@@ -323,7 +326,7 @@ extension OperatorRow: JSONView {
     var etag: String { ETag.version(version) }
 
     static let shape = ObjectShape(
-        "Operator",
+        "Operator", versioned: true,
         [
             .readOnly("id", .uuid, "The operator's id."),
             FieldShape("email", .email, "The email address with which the operator signs in."),
@@ -373,11 +376,12 @@ extension OperatorRow: JSONView {
                                 "The number of passkeys that the operator can sign in with."),
                             .readOnly(
                                 "passkeys_unusable", .integer(0...Int(Int32.max)),
-                                "The number of stored passkeys that cannot sign in: they were made "
+                                "The number of stored passkeys that cannot be used: they were made "
                                     + "for another domain than this server's, or the operator "
                                     + "reported that someone else added them. While this is above "
                                     + "0, the operator cannot sign in with the password alone."),
-                            .readOnly("totp", .bool, "Whether an authenticator app is set up."),
+                            .readOnly(
+                                "totp", .bool, "Whether an authenticator app (TOTP) is set up."),
                             .readOnly(
                                 "recovery_codes_left", .integer(0...Int(Int32.max)),
                                 "The number of unused recovery codes."),
@@ -385,12 +389,12 @@ extension OperatorRow: JSONView {
                                 "provider", .bool,
                                 "Whether the operator can sign in at the provider that "
                                     + "`/v1/operator-sign-in` names."),
-                        ])), "What the operator can sign in with besides a password."),
+                        ])), "The operator's ways to sign in, other than the password."),
             .readOnly(
                 "second_factor_due", .timestamp, nullable: true,
                 "The time until which the operator must set up a second factor; `null` if there is "
-                    + "none. After this time, an operator without a second factor can open only "
-                    + "their own account."),
+                    + "no such time. After this time, an operator without a second factor can open "
+                    + "only their own account."),
             .readOnly("created_at", .timestamp, "When the operator was created."),
             .readOnly(
                 "updated_at", .timestamp,

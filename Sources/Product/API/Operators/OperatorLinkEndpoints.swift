@@ -28,7 +28,7 @@ enum OperatorLinkEndpoint {
                             + "mail server.")
                 ])),
         answers: [
-            .created(
+            .issued(
                 ObjectShape(
                     "OperatorLink",
                     [
@@ -115,8 +115,9 @@ enum OwnLinkEndpoint {
     static let mail = Endpoint(
         .post, "/v1/session/link", id: "mailOwnLink", tag: "Session",
         summary:
-            "Mails the operator of the session a new one-time sign-in link. This is for operators "
-            + "without a password, a second factor and a provider. After signing in with the "
+            "Mails the operator of the session a new one-time sign-in link. This is only for "
+            + "operators who have no password and no second factor, and who cannot sign in at a "
+            + "provider. After signing in with the "
             + "link, they can set up a password or a passkey. Earlier unused links no longer "
             + "work.",
         access: .console,
@@ -169,6 +170,9 @@ enum OwnLinkEndpoint {
 package enum SetupEndpoint {
     package static let all: [Endpoint] = [setUp]
 
+    private static let closed = Problem(
+        .notFound, "The set-up is closed: this service already has an owner.")
+
     private static let setUp = Endpoint(
         .post, "/v1/setup", id: "setUp", tag: "Session",
         summary:
@@ -180,7 +184,7 @@ package enum SetupEndpoint {
                 [
                     .required(
                         "token", .string(min: 1, max: 128),
-                        "The set-up token, which the server logs."),
+                        "The set-up token, which you find in the server's log."),
                     .required(
                         "name", .string(min: 1, max: 200, rule: .displayName), "The owner's name."),
                     .required(
@@ -196,7 +200,7 @@ package enum SetupEndpoint {
         // A malformed token gets the same error as a wrong one.
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
         switch try await call.database.setupState(tokenHash: hash) {
-        case .closed: throw Problem.notFound("set-up: this service has an owner")
+        case .closed: throw closed
         case .wrongToken: throw Problem.unauthorized("The set-up token is not valid.")
         case .open: break
         }
@@ -210,7 +214,7 @@ package enum SetupEndpoint {
                 passwordHash: try await NewPassword(
                     text: call.input.string("password"), about: [address.original, name]
                 ).hashed(call), by: actor)
-        else { throw Problem.notFound("set-up: this service has an owner") }
+        else { throw closed }
         return try await ConsoleSession.begin(
             row, by: .password, call,
             answering: .created(row, at: "/v1/operators/\(row.id)", etag: row.etag))

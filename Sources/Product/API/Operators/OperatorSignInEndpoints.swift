@@ -25,8 +25,8 @@ package enum OperatorSignInEndpoints {
         summary:
             "Lets operators sign in at one of the platform's providers, which must be "
             + "authoritative for `domains`. With `required`, operators with an address in "
-            + "these domains cannot sign in with a password. Only in a session that began at "
-            + "the provider can `required` be switched on.",
+            + "these domains cannot sign in with a password. `required` can be switched on only "
+            + "in a session that began with a sign-in at the provider.",
         access: .platform(.writeOperators), body: .json(OperatorSignIn.input),
         answers: [.ok(OperatorSignIn.shape)], problems: [.notFound, .conflict], ifMatch: .honoured
     ) { call in
@@ -60,7 +60,7 @@ package enum OperatorSignInEndpoints {
         .delete, path, id: "deleteOperatorSignIn", tag: "Operators",
         summary:
             "Ends the sign-in of operators at the provider, so that the operators' passwords work "
-            + "again. Operators stay bound to their accounts at the provider.",
+            + "again. The server still stores which account at the provider each operator has.",
         access: .platform(.writeOperators), answers: [.noContent], ifMatch: .honoured
     ) { call in
         try OperatorsProvider.requireKeeper(call)
@@ -76,8 +76,8 @@ package enum OperatorSignInEndpoints {
         .delete, "/v1/operators/{id}/provider", id: "unbindOperator", tag: "Operators",
         summary:
             "Unbinds the operator from an account at the provider, for example because the account "
-            + "was deleted and created again. The operator's next sign-in at the provider "
-            + "binds the account that is used. The operator's sessions end.",
+            + "was deleted and created again. When the operator next signs in at the "
+            + "provider, the account used then is bound. The operator's sessions end.",
         access: .right(.writeOperators), answers: [.noContent], problems: [.notFound],
         ifMatch: .honoured, exists: OperatorEndpoints.isVisible
     ) { call in
@@ -170,11 +170,11 @@ extension OperatorSignIn {
     ]
 
     static let shape = ObjectShape(
-        "OperatorSignIn",
+        "OperatorSignIn", versioned: true,
         settings + [
             .readOnly(
                 "created_at", .timestamp, nullable: true,
-                "When a provider was set; `null` if none is set."),
+                "When the setting was created; `null` if no provider is set."),
             .readOnly(
                 "updated_at", .timestamp, nullable: true,
                 "When the setting was last changed; `null` if no provider is set."),

@@ -15,10 +15,13 @@ enum CORSEvaluation {
         [
             .nullable(
                 "tenant", .string(min: 1, max: 63),
-                "The tenant, by id or slug; the platform if absent."),
+                "The tenant, by id or slug, whose allow list applies with the platform's. If absent, "
+                    + "the tenant in `path`, or else that of the credential; without any, only the "
+                    + "platform's list."),
             .nullable(
                 "path", .string(min: 1, max: 2048),
-                "The path of the request. It decides which allow lists apply."),
+                "The path of the request, which decides the methods and header fields that are "
+                    + "allowed. If absent, that of a tenant's list of users."),
             FieldShape(
                 "origin", .string(max: 2048), required: true,
                 "The origin of the page, as the browser sends it.",
@@ -30,7 +33,8 @@ enum CORSEvaluation {
             FieldShape(
                 "request_headers", .any,
                 "The names of the request's header fields, as a list or as one text with commas.",
-                example: .array([.string("authorization")])),
+                example: .array([.string("authorization")])
+            ).typed("array", "string", "null"),
             FieldShape(
                 "credentials", .bool, nullable: true, "Whether the request carries a cookie."),
         ])
@@ -233,7 +237,8 @@ enum CORSScope: Sendable, Equatable {
 struct CORSLockOut {
     static let parameter = QueryParameter(
         "confirm", .string(min: 1, max: 128),
-        "The `confirm` value of the 409 response (`confirm_required`).")
+        "Needed only if the request removes the origin that it is sent from: the `confirm` value "
+            + "of the 409 response (`confirm_required`).")
 
     var call: Call
 

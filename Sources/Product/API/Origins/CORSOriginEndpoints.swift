@@ -7,14 +7,17 @@ import Text
 /// `/v1/tenants/{tenant}/cors-origins` and `/v1/cors-origins`: the allow lists of origins.
 package enum CORSOriginEndpoints {
     package static let all: [Endpoint] = [
-        list, create, replace, delete, platformList, platformCreate, platformDelete,
+        list, create, replace, read, delete, platformList, platformCreate, platformRead,
+        platformDelete,
         RefusedOriginEndpoint.endpoint, CORSEvaluation.endpoint, ProxyDecision.endpoint,
     ]
 
     private static let path = "/v1/tenants/{tenant}/cors-origins"
     private static let platformPath = "/v1/cors-origins"
     private static let query = QueryParameter.list(
-        sorts: ["-created_at", "created_at"], search: true)
+        sorts: ["-created_at", "created_at"],
+        search: "Only entries whose origin and label together contain each of these words, in any "
+            + "case and order.")
     private static let creation = CORSOriginRow.shape.creating(
         "CorsOriginCreation", required: ["origin"])
 
@@ -23,7 +26,8 @@ package enum CORSOriginEndpoints {
         summary:
             "Lists the origins that are allowed for the tenant, newest first. The ETag is for the "
             + "whole list.",
-        access: .right(.readOrigins), query: query, answers: [.list(CORSOriginRow.shape)]
+        access: .right(.readOrigins), query: query,
+        answers: [.list(CORSOriginRow.shape).with(.etag)]
     ) { call in
         try await page(call, try call.scope)
     }
@@ -32,16 +36,18 @@ package enum CORSOriginEndpoints {
         .get, platformPath, id: "listPlatformCorsOrigins", tag: "CORS origins",
         summary: "Lists the origins that are allowed for every tenant.",
         access: .platform(.readOrigins),
-        query: query, answers: [.list(CORSOriginRow.shape)]
+        query: query, answers: [.list(CORSOriginRow.shape).with(.etag)]
     ) { call in
         try await page(call, call.database.platformScope)
     }
 
     private static let create = Endpoint(
         .post, path, id: "createCorsOrigin", tag: "CORS origins",
-        summary: "Allows an origin. `normalised` lists what was changed in its spelling.",
+        summary: "Allows an origin. In the response, `normalised` lists how the server changed its "
+            + "spelling.",
         access: .right(.writeOrigins), body: .json(creation),
-        answers: [.created(CORSOriginRow.created)], problems: [.conflict], idempotent: true
+        answers: [.created(CORSOriginRow.created).showing(["normalised": .array([])])],
+        problems: [.conflict], idempotent: true
     ) { call in
         try await add(call, try call.scope, at: "/v1/tenants/\(call.tenant.id)/cors-origins")
     }
@@ -49,7 +55,10 @@ package enum CORSOriginEndpoints {
     private static let platformCreate = Endpoint(
         .post, platformPath, id: "createPlatformCorsOrigin", tag: "CORS origins",
         summary: "Allows an origin for every tenant.", access: .platform(.writePlatformOrigins),
-        body: .json(creation), answers: [.created(CORSOriginRow.created)], problems: [.conflict]
+        body: .json(creation),
+        answers: [.created(CORSOriginRow.created).showing(["normalised": .array([])])],
+        problems: [.conflict],
+        idempotent: true
     ) { call in
         try await add(call, call.database.platformScope, at: platformPath)
     }
@@ -58,7 +67,7 @@ package enum CORSOriginEndpoints {
         .put, path, id: "replaceCorsOrigins", tag: "CORS origins",
         summary: "Replaces the whole list of origins that are allowed for the tenant.",
         access: .right(.writeOrigins), query: [CORSLockOut.parameter],
-        body: .json(CORSOriginRow.wholeList), answers: [.list(CORSOriginRow.shape)],
+        body: .json(CORSOriginRow.wholeList), answers: [.list(CORSOriginRow.shape).with(.etag)],
         problems: [.confirmRequired], ifMatch: .required
     ) { call in
         var reader = CORSOriginInput()
@@ -74,6 +83,22 @@ package enum CORSOriginEndpoints {
         var answer = call.list(ListPage(whole: rows))
         answer.fields.append(Field("etag", etag))
         return answer
+    }
+
+    private static let read = Endpoint(
+        .get, path + "/{id}", id: "getCorsOrigin", tag: "CORS origins",
+        summary: "Returns an origin of the tenant's list.", access: .right(.readOrigins),
+        answers: [.ok(CORSOriginRow.shape)]
+    ) { call in
+        try await entry(call, try call.scope)
+    }
+
+    private static let platformRead = Endpoint(
+        .get, platformPath + "/{id}", id: "getPlatformCorsOrigin", tag: "CORS origins",
+        summary: "Returns an origin of the platform's list.", access: .platform(.readOrigins),
+        answers: [.ok(CORSOriginRow.shape)]
+    ) { call in
+        try await entry(call, call.database.platformScope)
     }
 
     private static let delete = Endpoint(
@@ -103,6 +128,11 @@ package enum CORSOriginEndpoints {
         var answer = call.list(try await scope.origins(list, matching: text))
         answer.fields.append(Field("etag", listTag(version)))
         return answer
+    }
+
+    private static func entry(_ call: Call, _ scope: TenantScope) async throws -> Response {
+        guard let row = try await scope.origin(call.id()) else { throw Problem.notFound("origin") }
+        return .ok(row, etag: row.etag)
     }
 
     private static func add(
@@ -184,7 +214,7 @@ struct CORSOriginInput {
                 configuring: DisplayText.stripped(input.optionalString("origin") ?? ""))
         } catch {
             let hidden = DisplayText.hidden(in: input.optionalString("origin") ?? "")
-            let name = hidden.map { " It has \(DisplayText.name(of: $0))." } ?? ""
+            let name = hidden.map { " (it has \(DisplayText.name(of: $0)))" } ?? ""
             errors.append(FieldError(path + "/origin", .invalid, error.reason + name))
         }
         let credentials = input.flag("credentials")
@@ -192,8 +222,8 @@ struct CORSOriginInput {
             errors.append(
                 FieldError(
                     path + "/credentials", .notAllowed,
-                    "Cookies are possible only with exact https origins, or with http on this "
-                        + "machine."))
+                    "can be true only for an exact origin with https, or with http on this "
+                        + "machine"))
         }
         let expiresAt = input.optionalTimestamp("expires_at")
         if let now, let expiresAt, expiresAt <= now {
@@ -228,8 +258,8 @@ struct CORSOriginInput {
         .invalid([
             FieldError(
                 path, .notAllowed,
-                "A wildcard needs a verified domain of the tenant, at or above the wildcard's "
-                    + "domain.")
+                "is a wildcard: it needs a verified domain of the tenant, at or above the "
+                    + "wildcard's domain")
         ])
     }
 }
@@ -258,7 +288,7 @@ extension CORSOriginRow: JSONView {
     }
 
     static let shape = ObjectShape(
-        "CorsOrigin",
+        "CorsOrigin", versioned: true,
         [
             .readOnly("id", .uuid, "The id of the entry in the allow list."),
             .readOnly(
@@ -272,7 +302,7 @@ extension CORSOriginRow: JSONView {
             FieldShape(
                 "credentials", .bool,
                 "Whether requests from the origin may carry cookies. This applies only to the "
-                    + "paths of client contracts."),
+                    + "paths of clients, the apps whose API this server implements."),
             .nullable(
                 "label", .string(min: 1, max: 200, rule: .displayName),
                 "Your own label for the origin; `null` if there is none. It has no effect."),
@@ -341,7 +371,8 @@ enum RefusedOriginEndpoint {
         query: [
             QueryParameter(
                 "since", .timestamp,
-                "Only requests from the hour of this time on; the last 24 hours if absent.")
+                "Only requests since the start of the hour that contains this time; 24 hours ago "
+                    + "if absent.")
         ],
         answers: [
             .ok(

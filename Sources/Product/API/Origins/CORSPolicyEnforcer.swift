@@ -32,7 +32,7 @@ package struct CORSPolicyEnforcer: Sendable {
         let asked = question(request, match)
         let owner = CORSScope(path: request.path)
         if owner == .publicDocument || match?.value(for: .get)?.isPublicDocument == true {
-            return Self.verdict(CORSPolicy.publicDocument(asked))
+            return Self.verdict(CORSPolicy.publicDocument(asked), on: request)
         }
         var holder = owner.holder(isPreflight: asked.isPreflight, locator: Self.locator(request))
         if owner == .credential, !asked.isPreflight, let tenant = Self.tokenTenant(request) {
@@ -40,7 +40,7 @@ package struct CORSPolicyEnforcer: Sendable {
         }
         let path = match?.pattern.description ?? ""
         return Self.verdict(
-            try await decide(asked, holder, own: own(of: request), noting: path))
+            try await decide(asked, holder, own: own(of: request), noting: path), on: request)
     }
 
     /// The origins that count as the server's own for this request. If the request came through a
@@ -156,7 +156,11 @@ package struct CORSPolicyEnforcer: Sendable {
         return payload["tid"]?.string.flatMap { UUID($0) }?.description
     }
 
-    private static func verdict(_ decision: CORSDecision) -> CORSVerdict {
+    /// The detail of a refusal. On an app's path the refusal has the app's own text.
+    static let refusal =
+        "The request is not allowed from this origin; `POST /v1/cors/evaluate` names the reason."
+
+    private static func verdict(_ decision: CORSDecision, on request: Request) -> CORSVerdict {
         let fields = decision.headers.map { Field($0.name, $0.value) }
         guard let status = decision.status else { return CORSVerdict(.proceed, fields: fields) }
         if decision.allowed { return CORSVerdict(.answer(Response(status)), fields: fields) }
@@ -167,8 +171,10 @@ package struct CORSPolicyEnforcer: Sendable {
                         .invalidRequest,
                         "The Origin field must contain exactly one origin.")), fields: fields)
         }
+        let isApp = CORSScope.client(of: request.path) != nil
         return CORSVerdict(
-            .refuse(Problem(.originNotAllowed, "Origin not allowed")), fields: fields)
+            .refuse(Problem(.originNotAllowed, isApp ? "Origin not allowed" : refusal)),
+            fields: fields)
     }
 
     static func ownOrigins(_ publicURL: String) -> [String] {

@@ -30,7 +30,8 @@ package enum ProxyDecision {
         summary:
             "Decides for a reverse proxy whether a browser's request is allowed: the response is "
             + "200 or 403, with the CORS header fields to copy. The proxy sends the request's "
-            + "own header fields, and the method in X-Original-Method or X-Forwarded-Method.",
+            + "own header fields, and the method in `X-Original-Method` or "
+            + "`X-Forwarded-Method`.",
         access: .right(.evaluateOrigins),
         query: [
             QueryParameter(
@@ -39,8 +40,9 @@ package enum ProxyDecision {
                     + "key's own tenant or, for a key of the platform, the platform."),
             QueryParameter(
                 "client", .string(min: 1, max: 64),
-                "The client contract whose header fields and cookies are allowed. If absent, only "
-                    + "bearer tokens are allowed."
+                "The client, an app whose API this server implements, for example `immich`. Its "
+                    + "header fields and cookies are allowed. If absent, only bearer tokens are "
+                    + "allowed."
             ),
         ],
         answers: [.ok(answer)], problems: [.notFound]
@@ -58,7 +60,7 @@ package enum ProxyDecision {
         } else {
             // Proxies recognise a refusal only by the status 403. It is also used here for a
             // request with two origins.
-            response = Problem(.originNotAllowed, "Origin not allowed")
+            response = Problem(.originNotAllowed, CORSPolicyEnforcer.refusal)
                 .response(requestID: call.request.id)
         }
         for header in decision.headers { response.fields.append(Field(header.name, header.value)) }

@@ -96,8 +96,8 @@ enum AttentionView {
                     + "mail of invites failed. `keys_ending`: keys expire within 14 days. "
                     + "`origins_refused`: origins were refused in the last 24 hours. "
                     + "`keys_given_before`: keys have a scope that is as strong as an admin's "
-                    + "rights, granted before Gatehouse checked who grants it. `providers_unreachable`: this "
-                    + "server cannot reach providers."
+                    + "rights, from a version of Gatehouse that did not check whether the caller may "
+                    + "grant it. `providers_unreachable`: this server cannot reach providers."
             ),
             .readOnly(
                 "tenant", .object(tenant), nullable: true,

@@ -17,7 +17,9 @@ package enum AuditEndpoints {
             QueryParameter(
                 "action", .string(min: 1, max: 100),
                 "Only events with this action, for example `invite.revoked`. A text that ends with "
-                    + "a dot, such as `invite.`, matches all actions that begin with the text."),
+                    + "a dot, such as `invite.`, matches all actions that begin with the text. "
+                    + "[Audit actions](/docs#Audit-actions) lists all. An unknown action is no "
+                    + "error: the list is then empty."),
             QueryParameter(
                 "target", .string(min: 1, max: 320),
                 "Only changes to the object with this id or name."),
@@ -69,13 +71,14 @@ package enum AuditEndpoints {
         filter.since = call.query.optionalTimestamp("since")
         filter.until = call.query.optionalTimestamp("until")
         let who = call.principal.subject
-        if Permissions.permits(who, .readAudit, in: tenant) == .allowed { return filter }
+        let permission = Permissions.permits(who, .readAudit, in: tenant)
+        if permission == .allowed { return filter }
         let own = [call.principal.user, call.principal.id].compactMap { $0 }
         let mayReadOwn = own.contains {
             Permissions.permits(
                 who, .readAudit, in: tenant, target: PermissionTarget(ownerID: $0)) == .allowed
         }
-        guard mayReadOwn else { throw Problem.forbidden("The right readAudit is missing.") }
+        guard mayReadOwn else { throw Problem.missing(.readAudit, permission) }
         filter.onlyActors = own.map(\.description)
         return filter
     }
@@ -116,7 +119,7 @@ extension AuditRow: JSONView {
         .readOnly(
             "name", .string(),
             "The actor's name or email address at the time of the event. Later changes do not "
-                + "change it."),
+                + "change it; it can be empty after an erasure of the person or the tenant."),
     ])
     private static let targetShape = ObjectShape([
         .readOnly(
@@ -126,7 +129,7 @@ extension AuditRow: JSONView {
         .readOnly(
             "name", .string(),
             "The object's name or email address at the time of the event. Later changes do not "
-                + "change it."),
+                + "change it; it can be empty after an erasure of the person or the tenant."),
     ])
 
     static let shape = ObjectShape(
@@ -135,7 +138,7 @@ extension AuditRow: JSONView {
             .readOnly("id", .uuid, "The event's id."),
             .readOnly(
                 "seq", .integer(0...Int.max), nullable: true,
-                "The number in the sealed sequence; `null` until the event is sealed."),
+                "Always `null`. This version of the server does not number the events."),
             .readOnly("occurred_at", .timestamp, "When the change was made."),
             .readOnly("actor", .object(actorShape), "Who made the change."),
             .readOnly(
@@ -156,14 +159,16 @@ extension AuditRow: JSONView {
                     + "command line caused the event."),
             .readOnly(
                 "decision_id", .uuid, nullable: true,
-                "The id of the decision that caused the event, if any."),
+                "The id of the decision about a sign-in that caused the event; `null` if none "
+                    + "did."),
             .readOnly(
                 "ip", .string(), nullable: true,
                 "The IP address that the request came from; `null` if no request caused the "
-                    + "event."),
+                    + "event, or after the erasure of the person or of the tenant."),
             .readOnly(
                 "changes", .map(of: .array(of: .any, max: 2)),
                 "The changed fields by name, each as a list of the value before and the value "
-                    + "after; `null` stands for no value. Secrets are left out."),
+                    + "after; `null` stands for no value. Secrets are left out. An erasure of the "
+                    + "person or of the tenant also removes most values."),
         ])
 }

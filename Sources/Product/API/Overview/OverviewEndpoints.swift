@@ -20,10 +20,10 @@ package enum OverviewEndpoints {
             QueryParameter(
                 "window", .enumeration(["24h", "7d", "30d"]),
                 "The length of the period, which ends now; `7d` if absent."),
-            QueryParameter("since", .timestamp, "The start of the period, in place of `window`."),
+            QueryParameter("since", .timestamp, "The period's start; `window` is then ignored."),
             QueryParameter(
                 "until", .timestamp,
-                "With `since`: the end of the period; now if absent."),
+                "The end of the period; now if absent. Without `since`, it has no effect."),
             .timeZone,
         ],
         answers: [.ok(shape)], mayLag: true
@@ -52,7 +52,7 @@ package enum OverviewEndpoints {
                 throw Problem.invalid([
                     FieldError(
                         "?since", .invalid,
-                        "must be before the end of the window, and in the past")
+                        "must be before `until`, and in the past")
                 ])
             }
             return .between(since, until, zone: zone)
@@ -82,19 +82,21 @@ package enum OverviewEndpoints {
             .readOnly("since", .timestamp, "The start of the period."),
             .readOnly(
                 "until", .timestamp,
-                "The end of the period. The list of decisions, filtered by these `since` and "
-                    + "`until`, contains the decisions that are counted here."),
+                "The end of the period. To list the decisions that `sign_ups` counts, filter the "
+                    + "list of decisions by this `since` and `until`."),
             .readOnly("time_zone", .string(), "The time zone in which days begin at midnight."),
             .readOnly(
                 "sign_ups", .array(of: .object(bucket)),
-                "The sign-ups in the period, by hour or day. The outcomes `created`, `linked`, "
-                    + "`existing` and `reserved` count as admitted."),
+                "The sign-ups in the period, by hour or day. A sign-up is in `admitted` if the "
+                    + "outcome of its decision is `created`, `linked`, `existing` or `reserved`."),
             .readOnly(
                 "key_verifications", count,
-                "How often keys were verified as valid in the period, counted in whole hours."),
+                "How often API keys were verified as valid, in all hours (UTC) that begin in the "
+                    + "period."),
             .readOnly(
                 "key_uses", count,
-                "How often keys were used in any way in the period, counted in whole hours."),
+                "How often API keys were used in any way, in all hours (UTC) that begin in the "
+                    + "period."),
             .readOnly(
                 "attention", .array(of: .object(AttentionView.shape)),
                 "What needs an operator's attention. It lists the tenants with the highest "
@@ -164,8 +166,9 @@ extension QueryParameter {
     static let histogram: [QueryParameter] = [
         QueryParameter(
             "histogram", .integer(HistogramRequest.bars),
-            "If present, the response has a histogram: the number of matching items in each of "
-                + "about this many parts of the period."),
+            "The approximate maximum number of bars of a histogram. Each bar is the number of "
+                + "matching items in a part of the period. If absent, the response has no "
+                + "histogram."),
         .timeZone,
     ]
 }

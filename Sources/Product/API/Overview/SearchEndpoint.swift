@@ -15,17 +15,18 @@ enum SearchEndpoint {
     static let search = Endpoint(
         .get, "/v1/search", id: "search", tag: "Overview",
         summary:
-            "Searches tenants by slug or name, and verified domains. Within one tenant, it also "
-            + "searches users, keys, invites, domains and origins; for the platform, it also "
-            + "searches the users of all tenants. All words must match, in any order. The text "
-            + "can also be an id, a request id, the reference of a refusal or of a failed "
-            + "sign-in, an address that was refused, or the last 4 characters of a key.",
+            "Finds tenants by slug or name, and a verified domain by its exact name. Within one "
+            + "tenant, also users, keys, invites, domains and origins; for the platform, also the "
+            + "users of all tenants. All words must match, in any order. A tenant's credential "
+            + "finds only its own tenant. The text can also be an id, a request id, the reference of "
+            + "a refusal or of a failed sign-in, an address that was refused, or the last 4 "
+            + "characters of a key.",
         access: .right(.readUsers),
         query: [
             QueryParameter(
                 "q", .string(min: 1, max: 255), required: true,
-                "The words to search for, or an id, a reference or another text that the endpoint "
-                    + "finds."),
+                "The words to search for, or one whole value, such as an id, a request id or a "
+                    + "reference."),
             QueryParameter(
                 "tenant", .string(min: 1, max: 63),
                 "The tenant to search in, by id or slug. A tenant's credential always searches its "
@@ -318,7 +319,7 @@ enum SearchEndpoint {
                     + "for an object of the platform."),
             .readOnly(
                 "tenant_name", .string(), always: false,
-                "The tenant's name, for a user of another tenant than the requested one."),
+                "The tenant's name; only for a user of another tenant than the requested one."),
         ]))
 
     private static func item(

@@ -25,8 +25,8 @@ package enum PasskeyEndpoints {
 
     private static let options = Endpoint(
         .post, path + "/options", id: "makePasskeyOptions", tag: "Session",
-        summary: "Creates the browser's options for a new passkey, or for a step-up with a "
-            + "passkey.",
+        summary: "Creates the options for the browser: for a new passkey, or for a step-up (a new "
+            + "proof of presence) with a passkey.",
         access: .console,
         body: .json(
             ObjectShape(
@@ -59,7 +59,7 @@ package enum PasskeyEndpoints {
 
     private static let create = Endpoint(
         .post, path, id: "addPasskey", tag: "Session",
-        summary: "Stores a new passkey, as the browser created it.", access: .console,
+        summary: "Stores a new passkey that the browser created.", access: .console,
         body: .json(
             ObjectShape(
                 "PasskeyCreation",
@@ -108,7 +108,10 @@ package enum PasskeyEndpoints {
                 transports: try PasskeyInput.transports(input))
         } catch let fault as WebAuthnFault {
             throw Problem.invalid([
-                FieldError("/passkey", .invalid, "is refused: \(fault.code)")
+                FieldError(
+                    "/passkey", .invalid,
+                    "is not a valid new passkey (\(fault.code)); start again, from a page of this "
+                        + "server")
             ])
         }
     }
@@ -138,8 +141,8 @@ package enum PasskeyEndpoints {
     private static let remove = Endpoint(
         .delete, path + "/{id}", id: "removePasskey", tag: "Session",
         summary:
-            "Removes a passkey, which then no longer signs in. A passkey that is the operator's "
-            + "only way to sign in cannot be removed.",
+            "Removes a passkey. It can then no longer be used to sign in. A passkey that is the "
+            + "operator's only way to sign in cannot be removed.",
         access: .console, answers: [.noContent],
         problems: [.notFound, .conflict, .stepUpRequired]
     ) { call in
@@ -265,11 +268,14 @@ enum PasskeyInput {
             .required(
                 "authenticatorData", encoded(2048),
                 "The authenticator's data about this use, in base64url."),
-            .required("signature", encoded(1024), "The signature over both data, in base64url."),
+            .required(
+                "signature", encoded(1024),
+                "The signature over `authenticatorData` and the hash of `clientDataJSON`, in "
+                    + "base64url."),
             .nullable(
                 "userHandle", .string(max: 128),
-                "The id of the account that the authenticator stored, in base64url; `null` if it "
-                    + "returned none."),
+                "The user handle that the authenticator stored for the account, in base64url; "
+                    + "`null` if the authenticator returned none."),
         ])
 
     /// The description in the OpenAPI document.
@@ -329,13 +335,14 @@ extension PasskeyRow: JSONView {
             .readOnly("relying_party", .string(), "The domain that the passkey was made for."),
             .readOnly(
                 "usable", .bool,
-                "Whether the passkey can sign in; false if the passkey was made for another domain "
+                "Whether the passkey can be used; false if the passkey was made for another domain "
                     + "than this server's, or if the operator reported that someone else added "
                     + "the passkey."),
             .readOnly("created_at", .timestamp, "When the passkey was added."),
             .readOnly(
                 "last_used_at", .timestamp, nullable: true,
-                "When the passkey last proved who the operator is; `null` if never."),
+                "When the operator last signed in or stepped up with the passkey; `null` if "
+                    + "never."),
         ])
 
     static let nameKind = Kind.string(min: 1, max: 100, rule: .displayName)

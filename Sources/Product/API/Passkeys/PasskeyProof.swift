@@ -115,9 +115,9 @@ struct PasskeyProof {
     /// the signature was verified.
     private func changed(_ passkey: PasskeyRow) -> Problem {
         var problem = Problem.unauthorized(
-            "The passkey “\(passkey.name)” has changed: its authenticator now gives another answer "
-                + "than before to whether it can be backed up. Sign in another way, remove the "
-                + "passkey in your account, and add it again.")
+            "The passkey “\(passkey.name)” has changed: its authenticator now reports differently "
+                + "whether it can be backed up. Sign in another way, remove the passkey in your "
+                + "account, and add it again.")
         problem.cause = "passkey: \(WebAuthnFault.backupEligibilityChanged.code)"
         return problem
     }

@@ -66,8 +66,9 @@ package enum PasswordResetEndpoints {
                         "The token of the link: the text after `#token=` in the link."),
                     .required(
                         "password", .string(max: 1024),
-                        "The new password, at most 1,024 bytes. An operator's needs at least 15 "
-                            + "characters; for a user's, the tenant's policy sets the minimum."),
+                        "The new password, at most 1,024 bytes. An operator's password needs at "
+                            + "least 15 characters; for a user's password, the tenant's policy "
+                            + "sets the minimum."),
                 ])),
         answers: [
             .noContent, .ok(ObjectShape("PasswordResetDone", [ReturnAddress.shown])),

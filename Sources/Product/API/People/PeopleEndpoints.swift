@@ -23,8 +23,8 @@ package enum PeopleEndpoints {
                 "The kind of the provider at which the person signs in."),
             .required(
                 "issuer", .string(min: 1, max: 2048),
-                "The provider's issuer: its URL or, for a Cognito pool, the pool's id or "
-                    + "`<pool>/<upstream>`."),
+                "The provider's issuer: its URL or, for a Cognito pool, the pool's id or, for "
+                    + "people of an external provider, `<pool>/<provider>`."),
             .required(
                 "subject", .string(min: 1, max: 2048), "The person's identifier at the issuer."),
         ])
@@ -143,7 +143,7 @@ package enum PeopleEndpoints {
     private static func require(_ action: PeopleAction, _ call: Call) throws {
         let permission = Permissions.permits(call.principal.subject, action.right, in: nil)
         guard permission == .allowed else {
-            throw Problem.forbidden("The right \(action.right.rawValue) is missing.")
+            throw Problem.missing(action.right, permission)
         }
     }
 
@@ -233,7 +233,8 @@ struct NamedUser: Sendable {
             return PersonResult(user: self, problem: nil)
         } catch {
             await HeldChange.current?.rollback()
-            guard var problem = Problem(error) else { throw error }
+            // A fault of the server is no result: the request fails, and can be repeated.
+            guard var problem = Problem(error), problem.status < 500 else { throw error }
             if problem.code == .notFound, scope != nil { problem = try await missing() }
             return PersonResult(user: self, problem: problem)
         }

@@ -212,10 +212,11 @@ struct PersonResult: Sendable {
                 "result", .enumeration(["done", "failed"]),
                 "`done`: the action was performed. `failed`: it was not, see `code`."),
             .readOnly("code", .string(), always: false, "The reason why the action failed."),
-            .readOnly("detail", .string(), always: false, "The same reason, for people."),
+            .readOnly(
+                "detail", .string(), always: false, "The same reason, for people to read."),
             .readOnly(
                 "conflicting_id", .uuid, always: false,
-                "The user who remains after a merge."),
+                "If the user was merged into another user: the id of that other user."),
         ])
 
     static let answer = ObjectShape(

@@ -87,8 +87,12 @@ package struct Dispatcher: Sendable {
     }
 
     private static func problem(_ error: HTTPError) -> Problem {
-        let code: Code = error.status == 413 ? .payloadTooLarge : .invalidRequest
-        return Problem(code, error.detail, status: error.status)
+        switch error.status {
+        case 413: return Problem(.payloadTooLarge, error.detail)
+        case 503:
+            return Problem(.unavailable, error.detail, fields: [Field("retry-after", "1")])
+        default: return Problem(.invalidRequest, error.detail, status: error.status)
+        }
     }
 
     /// Checks a request before its body is read: its path, origin, credential and rights. Returns
@@ -388,7 +392,8 @@ extension Dispatcher {
             call.request.first("x-gatehouse-console") != "1"
         {
             throw Problem.forbidden(
-                "A write with the console's session needs the header X-Gatehouse-Console.")
+                "A write with the console's session needs the header "
+                    + "`X-Gatehouse-Console: 1`.")
         }
         if let refusal = endpoint.access.refusal(call.principal, in: call.resolvedTenant?.id) {
             throw refusal
@@ -544,7 +549,7 @@ extension Dispatcher {
         }
         let allowed: [String] =
             switch endpoint.body {
-            case .raw(let types), .stream(let types): types
+            case .raw, .stream: endpoint.media.map(\.type)
             case .none, .json: ["application/json"]
             }
         let type = mediaType(of: request)

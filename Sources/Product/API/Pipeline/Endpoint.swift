@@ -1,5 +1,6 @@
 import Domain
 import HTTP
+import JSON
 import Storage
 
 /// An API endpoint. The declaration is used to route, check, decode and document its requests.
@@ -15,10 +16,18 @@ package struct Endpoint: Sendable {
         /// `application/json` of this shape.
         case json(ObjectShape)
         /// One of these media types; the handler reads `call.request.body`.
-        case raw([String])
+        case raw([Media])
         /// One of these media types. The handler receives the body in pieces, by `call.pieces`.
         /// gzip is accepted. The method must be POST.
-        case stream([String])
+        case stream([Media])
+    }
+
+    /// The media types that a body of this kind may have; empty if JSON of a shape is due.
+    var media: [Media] {
+        switch body {
+        case .raw(let media), .stream(let media): media
+        case .none, .json: []
+        }
     }
 
     /// How the endpoint treats the `If-Match` field (RFC 9110, section 13.1.1).
@@ -41,6 +50,9 @@ package struct Endpoint: Sendable {
     var tag: String
     /// One line in the OpenAPI document.
     var summary: String
+    /// What else the OpenAPI document says of the endpoint, as Markdown: paragraphs and blocks of
+    /// code, with empty lines between them.
+    var notes: String
     package var access: Access
     /// The query parameters. Others are refused, unless `isForeign` is set.
     package var query: [QueryParameter]
@@ -59,6 +71,9 @@ package struct Endpoint: Sendable {
     /// Whether the endpoint implements another system's contract. Its handler reads the query
     /// itself, and the OpenAPI document omits the query.
     package var isForeign = false
+    /// Whether the caller sends a provider's id token as its credential, which the handler checks.
+    /// The access is then open.
+    var takesIDToken = false
     /// Whether the response is a stream of events, each sent when it occurs. The number of streams
     /// is limited, and the caller is checked again before each piece.
     package var isStream = false
@@ -97,7 +112,8 @@ package struct Endpoint: Sendable {
     /// other endpoint. `maxBody` is in bytes.
     package init(
         _ method: Method, _ path: String, id: String, tag: String, summary: String,
-        access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
+        notes: String = "", access: Access, query: [QueryParameter] = [], body: Body = .none,
+        answers: [Answer],
         problems: [Code] = [], idempotent: Bool = false, ifMatch: IfMatch = .ignored,
         secret: Bool = false, hook: Bool = false, maxBody: Int = 1 << 20,
         time: Duration? = nil, isStream: Bool = false, mayLag: Bool = false,
@@ -110,6 +126,7 @@ package struct Endpoint: Sendable {
         self.id = id
         self.tag = tag
         self.summary = summary
+        self.notes = notes
         self.access = access
         self.query = query
         self.body = body
@@ -135,6 +152,75 @@ package struct Endpoint: Sendable {
     }
 }
 
+/// A media type of a body, with its schema in the OpenAPI document: the bytes of a file, a text, or
+/// an object.
+package struct Media: Sendable, ExpressibleByStringLiteral {
+    /// The media type, in lower case; `*/*` for all.
+    package let type: String
+    /// The type that the document names, if all types are accepted.
+    let documentedType: String
+    let schema: @Sendable (inout SchemaWriter) -> JSONValue
+
+    private init(
+        _ type: String, documentedAs name: String? = nil,
+        _ schema: @escaping @Sendable (inout SchemaWriter) -> JSONValue
+    ) {
+        self.type = type
+        documentedType = name ?? type
+        self.schema = schema
+    }
+
+    /// A file, whose bytes have no schema. `text` says what it holds.
+    package init(_ type: String, _ text: String = "") {
+        self.init(type) { _ in
+            var members: [JSONValue.Member] = [
+                .init("type", .string("string")), .init("format", .string("binary")),
+            ]
+            if !text.isEmpty { members.append(.init("description", .string(text))) }
+            return .object(members)
+        }
+    }
+
+    package init(stringLiteral type: String) { self.init(type) }
+
+    /// A file whose type the endpoint finds out itself. Generated clients know no other binary type.
+    static let bytes: Media = "application/octet-stream"
+
+    /// A text, such as a stream of events.
+    static func text(_ type: String) -> Media {
+        Media(type) { _ in .object([.init("type", .string("string"))]) }
+    }
+
+    /// An object: the fields of a form, or JSON under a type of its own.
+    package static func object(
+        _ type: String, _ shape: ObjectShape, documentedAs name: String? = nil
+    ) -> Media {
+        Media(type, documentedAs: name) { $0.reference(shape) }
+    }
+
+    /// `multipart/form-data` with the part `options`, an object, before the part `file`. `text` says
+    /// what the parts hold.
+    static func form(options: ObjectShape, _ text: String) -> Media {
+        Media("multipart/form-data") { schemas in
+            .object([
+                .init("type", .string("object")), .init("description", .string(text)),
+                .init(
+                    "properties",
+                    .object([
+                        .init("options", schemas.reference(options)),
+                        .init(
+                            "file",
+                            .object([
+                                .init("type", .string("string")),
+                                .init("format", .string("binary")),
+                                .init("description", .string("The file.")),
+                            ])),
+                    ])), .init("required", .array([.string("file")])),
+            ])
+        }
+    }
+}
+
 /// A documented response.
 package struct Answer: Sendable {
     /// The content of the body. It determines the media type: JSON, or one of the types of `other`.
@@ -144,7 +230,7 @@ package struct Answer: Sendable {
         /// `{"items", "next_cursor", "total"}` with items of this shape; also `histogram` if
         /// `hasHistogram` is true.
         case list(ObjectShape, hasHistogram: Bool = false)
-        case other([String])
+        case other([Media])
         /// A problem document with one of these codes, whatever their default status is.
         case problem([Code])
     }
@@ -154,6 +240,11 @@ package struct Answer: Sendable {
     package var content: Content
     /// One sentence in the OpenAPI document; if empty, a default text with the status.
     var summary: String
+    /// The header fields that this response has besides those of every response of its kind.
+    var headers: [ResponseHeader] = []
+    /// The members of the example that differ from the example of the shape; `nil` for those that
+    /// it lacks.
+    var shown: [String: JSONValue?] = [:]
 
     /// If `summary` is empty, a default text with the status is used.
     package init(_ status: Int, _ content: Content = .none, summary: String = "") {
@@ -163,9 +254,31 @@ package struct Answer: Sendable {
     }
 
     package static func ok(_ shape: ObjectShape) -> Answer { Answer(200, .object(shape)) }
-    package static func created(_ shape: ObjectShape) -> Answer { Answer(201, .object(shape)) }
+    /// The response of `Response.created`.
+    package static func created(_ shape: ObjectShape) -> Answer {
+        Answer(201, .object(shape)).with(.location)
+    }
+    /// A 201 response with what has no path of its own, such as a link.
+    static func issued(_ shape: ObjectShape) -> Answer { Answer(201, .object(shape)) }
+    /// The response of `Response.accepted`.
+    static let accepted = Answer(
+        202, .object(JobRow.shape), summary: "The job, which has not started yet."
+    ).with(.location)
     package static func list(_ shape: ObjectShape, hasHistogram: Bool = false) -> Answer {
         Answer(200, .list(shape, hasHistogram: hasHistogram))
     }
     package static let noContent = Answer(204)
+
+    package func with(_ header: ResponseHeader) -> Answer {
+        var copy = self
+        copy.headers.append(header)
+        return copy
+    }
+
+    /// The answer with an example that fits this operation, such as the status that it sets.
+    func showing(_ members: [String: JSONValue?]) -> Answer {
+        var copy = self
+        copy.shown = members
+        return copy
+    }
 }

@@ -144,7 +144,8 @@ struct IdempotencyClaim: Sendable {
             key.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
         else {
             throw Problem(
-                .invalidRequest, "Idempotency-Key must be one line of 1 to 255 printable ASCII.")
+                .invalidRequest,
+                "Idempotency-Key must be one line of 1 to 255 printable ASCII characters.")
         }
         return key
     }

@@ -20,7 +20,7 @@ package enum PolicyEndpoints {
     private static let put = Endpoint(
         .put, "/v1/tenants/{tenant}/policy", id: "putPolicy", tag: "Policy",
         summary: "Publishes a policy as the next version. Settings that are absent get their "
-            + "default. A changed inactivity rule needs a dry run of the same policy within the "
+            + "default, not their present value. A changed inactivity rule needs a dry run of the same policy within the "
             + "previous hour.",
         access: .right(.writePolicy), query: [.dryRun], body: .json(PolicyRow.shape),
         answers: [.ok(PolicyRow.shape)], problems: [.confirmRequired], ifMatch: .required,
@@ -138,75 +138,90 @@ extension PolicyRow {
     var etag: String { ETag.version(version) }
 
     static let shape = ObjectShape(
-        "Policy",
+        "Policy", versioned: true,
         [
             .optional(
                 "sign_up", .enumeration(["closed", "invite_only", "domain", "approval", "open"]),
                 "Who may join without an operator's help. `closed`: no one. `invite_only`: people "
                     + "with an invite or a join link. `domain`: also people with an address in a "
-                    + "domain that the tenant has verified. `approval`: also everyone who is "
-                    + "approved. `open`: everyone with a verified address. The mode of a verified "
-                    + "domain takes precedence over all of these but `closed`."),
+                    + "domain that the tenant has verified. For this, the provider must be "
+                    + "authoritative for the domain (see `email_trust` of the provider), as Google "
+                    + "is for accounts with this domain as `hd`; `email_verified` alone is not "
+                    + "enough. `approval`: also everyone whose request to join is approved. `open`: "
+                    + "everyone with a verified address. A mode that is set for a verified domain takes "
+                    + "precedence over all of these except `closed`. "
+                    + "\(standard.signUp.rawValue.asDefault)"),
             .optional(
                 "default_role", .enumeration(["member", "manager"]),
-                "The default role of users who join."),
+                "The default role of users who join. \(standard.defaultRole.rawValue.asDefault)"),
             .optional(
                 "scope_catalogue", .array(of: .string(min: 1, max: 64, rule: .scope), max: 200),
-                "The tenant's own scopes, which API keys may have besides the management scopes."),
+                "The tenant's own scopes, which API keys may have besides the management scopes. If "
+                    + "absent: "
+                    + standard.scopeCatalogue.map { "`\($0)`" }.joined(separator: ", ") + "."),
             .optional(
                 "dev_origins", .bool,
-                "Whether every loopback origin, such as `http://localhost:3000`, is allowed on any "
-                    + "port without an entry of its own."
-            ),
+                "Whether all loopback origins, such as `http://localhost:3000`, are allowed with "
+                    + "any port, even if the list of origins does not contain them; "
+                    + "\(standard.devOrigins) if absent."),
             .optional(
                 "private_network", .bool,
-                "Whether the server answers preflight requests for private network access."),
+                "Whether the server answers preflight requests for private network access; "
+                    + "\(standard.privateNetwork) if absent."),
             .optional(
                 "allowed_domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 200),
-                "The email domains that may join; any domain if empty."),
+                "The email domains that may join; any domain if empty or absent."),
             .optional(
                 "external_invites", .bool,
-                "Whether invites may be sent to addresses outside `allowed_domains`."),
+                "Whether invites and join links may admit addresses outside `allowed_domains`; "
+                    + "\(standard.externalInvites) if absent."),
             .optional(
                 "invite_email_must_match", .bool,
-                "Whether an invite can be accepted only with the address that was invited."),
+                "Whether an invite can be accepted only with the address that was invited; "
+                    + "\(standard.inviteEmailMustMatch) if absent."),
             .optional(
                 "auto_link", .enumeration(["off", "authoritative"]),
                 "Whether a sign-in at another provider is added to the existing user who has the "
                     + "same address. `off`: never. `authoritative`: if the provider is "
-                    + "authoritative for the address."),
+                    + "authoritative for the address. \(standard.autoLink.rawValue.asDefault)"),
             .optional(
                 "password_min", .integer(TenantPolicy.passwordFloor...128),
-                "The minimum length of passwords, in characters."),
+                "The minimum length of passwords, in characters; \(standard.passwordMin) if "
+                    + "absent."),
             .optional(
                 "password_blocklist", .bool,
                 "Whether passwords that are easy to guess are refused: common ones, sequences, "
-                    + "repetitions, and the person's own address."),
+                    + "repetitions, and the person's own address; \(standard.passwordBlocklist) if "
+                    + "absent."),
             .optional(
                 "block_disposable", .bool,
-                "Whether well-known disposable mail domains are refused."),
+                "Whether the domains of well-known services for disposable (temporary) email "
+                    + "addresses are refused; \(standard.blockDisposable) if absent."),
             .optional(
                 "blocked_domains",
                 .array(of: .string(min: 1, max: 255, rule: .domain), max: blockedMax),
-                "Email domains that are refused, including their subdomains."),
+                "Email domains that are refused, including their subdomains; none if absent."),
             .optional(
                 "blocked_emails", .array(of: .email, max: blockedMax),
-                "Email addresses that are refused. A purge of a person removes the person's "
-                    + "address from this list."),
+                "Email addresses that are refused; none if absent. When a user is purged, the "
+                    + "user's address is removed from this list."),
             .optional(
                 "invites_pending_max", .integer(1...100_000),
-                "How many invites may be pending at the same time."),
+                "How many invites may be pending at the same time; "
+                    + "\(standard.invitesPendingMax) if absent."),
             .optional(
                 "invites_per_inviter_hour", .integer(1...100_000),
-                "How many invites one inviter may create within an hour."),
+                "How many invites one inviter may create within an hour; "
+                    + "\(standard.invitesPerInviterHour) if absent."),
             .optional(
                 "invites_per_recipient_day", .integer(1...1000),
-                "How many invite mails one address may get within a day."),
+                "How many invite mails one address may get within a day; "
+                    + "\(standard.invitesPerRecipientDay) if absent."),
             FieldShape(
                 "inactivity", .object(inactivityShape),
-                "What happens to accounts that are not used. A change of this rule needs a dry run "
-                    + "first.",
-                example: InactivityRule(warnDays: 335, suspendDays: 365, deleteDays: 455).document),
+                "What happens to accounts that are not used; nothing if absent. A change of this "
+                    + "rule needs a dry run first.",
+                example: InactivityRule().document),
             .readOnly(
                 "version", .integer(1...Int(Int32.max)),
                 "The version of the policy, which grows by 1 with each change."),
@@ -220,8 +235,11 @@ extension PolicyRow {
             .nullable(
                 "\(step.rawValue)_days",
                 .integer(InactivityRule.days.lowerBound...InactivityRule.days.upperBound),
-                "Days without use before this step; `null` to skip the step.")
+                "Days without use before this step; `null` or absent to skip the step.")
         })
+
+    /// The policy whose settings those that are absent in a body get.
+    private static let standard = TenantPolicy()
 
     /// The maximum number of entries in each block list.
     static let blockedMax = 500
@@ -244,7 +262,10 @@ extension TextRule {
     /// section 3.3).
     static let scope = TextRule(
         pattern: "^[a-z0-9][a-z0-9._:-]{0,63}$",
-        detail: "must be lower-case letters, digits, `.`, `_`, `:` and `-`", example: "api:read"
+        detail:
+            "must be lower-case letters, digits, `.`, `_`, `:` and `-`, and begin with a to z or "
+            + "0 to 9",
+        example: "api:read"
     ) { text in
         let inner = Set("abcdefghijklmnopqrstuvwxyz0123456789._:-".utf8)
         guard let first = text.utf8.first, !Set("._:-".utf8).contains(first) else { return false }
@@ -290,6 +311,11 @@ extension Input {
         }
         return TenantPolicy(document: .object(members), version: 0)
     }
+}
+
+extension String {
+    /// The sentence that says that this text is a setting's value if it is absent.
+    fileprivate var asDefault: String { "If absent: `\(self)`." }
 }
 
 extension [String] {

@@ -38,14 +38,18 @@ package enum ProviderEndpoints {
         .post, "/v1/providers", id: "createProvider", tag: "Providers",
         summary: "Registers a provider, for the platform or, with `tenant`, for one tenant.",
         access: .right(.writeProviders), body: .json(ProviderRow.creation),
-        answers: [.created(ProviderRow.shape)], problems: [.conflict], idempotent: true
+        answers: [.created(ProviderRow.shape).showing(["email_trust": .string("none")])],
+        problems: [.conflict], idempotent: true
     ) { call in
         var owner = call.callerTenant ?? .platform
         if let text = call.input.optionalString("tenant") {
             guard let tenant = try await call.database.tenant(text),
                 call.principal.platform || tenant.id == owner
             else {
-                throw Problem.invalid([FieldError("/tenant", .invalid, "must be a tenant")])
+                throw Problem.invalid([
+                    FieldError(
+                        "/tenant", .invalid, "must be a tenant that the credential may use")
+                ])
             }
             owner = tenant.id
         }
@@ -75,7 +79,8 @@ package enum ProviderEndpoints {
     private static let update = Endpoint(
         .patch, "/v1/providers/{id}", id: "updateProvider", tag: "Providers",
         summary: "Changes a provider.", access: .right(.writeProviders),
-        body: .json(ProviderRow.change), answers: [.ok(ProviderRow.shape)],
+        body: .json(ProviderRow.change),
+        answers: [.ok(ProviderRow.shape).showing(["email_trust": .string("none")])],
         problems: [.conflict], ifMatch: .honoured, exists: exists
     ) { call in
         let seen = try await call.ownProvider
@@ -100,8 +105,8 @@ package enum ProviderEndpoints {
 
     private static let delete = Endpoint(
         .delete, "/v1/providers/{id}", id: "deleteProvider", tag: "Providers",
-        summary: "Removes a provider. Its identities stay, but can no longer sign in. If there are "
-            + "identities, the removal must be confirmed.",
+        summary: "Removes a provider. Its identities stay, but can no longer sign in. If "
+            + "there are identities, the removal must be confirmed with `confirm`.",
         access: .right(.writeProviders), query: [ProviderRemoval.parameter],
         answers: [.noContent], problems: [.confirmRequired, .conflict], ifMatch: .honoured,
         exists: exists
@@ -196,12 +201,12 @@ extension ProviderRow: JSONView {
                     + "case make no difference."),
             .nullable(
                 "kind", .enumeration(["oidc", "google", "github"]),
-                "The kind of the provider, given together with `issuer`. Without it, the person's "
-                    + "identity is one of the pool."),
+                "The kind of the provider; required with `issuer`. If absent or `null`, the "
+                    + "person's identity has the pool's issuer."),
             .nullable(
                 "issuer", .string(min: 1, max: 1024),
-                "The provider's own issuer, given together with `kind`. The person's identity is "
-                    + "then one of this issuer."),
+                "The provider's own issuer; required with `kind`. The person's identity then has "
+                    + "this issuer instead of the pool's."),
             .nullable(
                 "email_trust", trust,
                 "How far this provider's email addresses are trusted, as in `email_trust` of the "
@@ -212,8 +217,13 @@ extension ProviderRow: JSONView {
                     + "is `authoritative`."),
         ])
 
+    /// The names in `endpoints` that are endpoints, as a text.
+    private static let endpointNames = RelyingParty.Endpoint.allCases
+        .filter { $0 != .discovery && $0 != .issuer }.map { "`\($0.rawValue)`" }
+        .joined(separator: ", ")
+
     static let shape = ObjectShape(
-        "Provider",
+        "Provider", versioned: true,
         [
             .readOnly("id", .uuid, "The provider's id."),
             .readOnly(
@@ -243,8 +253,11 @@ extension ProviderRow: JSONView {
                 "How far the provider's email addresses are trusted. `none`: not at all. "
                     + "`verified_claim`: if the provider states that it has verified the address. "
                     + "`authoritative`: only in `domains`, and there without such a statement. "
-                    + "`null`: the default of the kind, which is `none` for `oidc`, `cognito` and "
-                    + "`password`."),
+                    + "`null`: the default of the kind. It is `none` for `oidc`, `cognito` and "
+                    + "`password`, and `verified_claim` for `github`. For `google`, it is "
+                    + "`authoritative` for `gmail.com` and for a domain that Google states as `hd`, "
+                    + "and `verified_claim` for other addresses. A provider of a tenant is "
+                    + "authoritative only for the tenant's verified domains."),
             .optional(
                 "domains", .array(of: domain, max: 100),
                 "The email domains for which the provider is authoritative, if `email_trust` is "
@@ -253,10 +266,13 @@ extension ProviderRow: JSONView {
                 "endpoints", .map(of: .string(min: 1, max: 2048)),
                 "URLs of endpoints that the provider's discovery document lacks, or that replace "
                     + "the URLs in the document. The names are "
-                    + RelyingParty.Endpoint.allCases.map { "`\($0.rawValue)`" }
-                    .joined(separator: ", ")
+                    + endpointNames
                     + ". The URLs of a GitHub Enterprise Server are derived from its issuer, and "
-                    + "its `token_check_endpoint` is derived from `userinfo_endpoint`."),
+                    + "its `token_check_endpoint` is derived from `userinfo_endpoint`. Two further "
+                    + "names do not stand for endpoints: `openid_configuration` is the URL of the "
+                    + "discovery document, if it is not at the standard path below the issuer; "
+                    + "`issuer` is the `iss` of a Cognito pool's tokens, if it is not Amazon's "
+                    + "address for the pool."),
             .optional(
                 "authorized_parties",
                 .array(of: .string(min: 1, max: 255, rule: .foreignID), max: 50),
@@ -286,13 +302,15 @@ extension ProviderRow: JSONView {
                     + "`loopback`."),
             .readOnly(
                 "confirmed", .bool,
-                "Whether the pool is confirmed. Until an operator of the platform edits a pool "
-                    + "that a tenant registered, the pool is not confirmed and is valid only for "
-                    + "the tenant's own credentials."),
-            .readOnly("secret_set", .bool, "Whether a secret is stored."),
+                "Whether the provider is confirmed. A Cognito pool that a tenant registered is not "
+                    + "confirmed until the platform changes it. Until then, it is used only for "
+                    + "requests with this tenant's own credentials. All other providers are "
+                    + "confirmed."),
+            .readOnly("secret_set", .bool, "Whether a client secret is stored."),
             .readOnly(
                 "unreachable_since", .timestamp, always: false,
-                "Since when this server cannot fetch the provider's documents; absent if it can."),
+                "Since when this server cannot fetch the provider's discovery document or keys; "
+                    + "absent if it can."),
             .readOnly("created_at", .timestamp, "When the provider was registered."),
             .readOnly("updated_at", .timestamp, "When the provider was last changed."),
         ])
@@ -300,7 +318,7 @@ extension ProviderRow: JSONView {
     private static let secret = [
         FieldShape.nullable(
             "secret", .string(min: 1, max: 4096),
-            "The secret. It is stored and never returned.")
+            "The OAuth client secret that this server has at the provider. It is never returned.")
     ]
 
     static let creation = shape.adding(
@@ -356,7 +374,8 @@ extension ProviderRow {
 struct ProviderRemoval {
     static let parameter = QueryParameter(
         "confirm", .string(min: 1, max: 128),
-        "The `confirm` value of the 409 response (`confirm_required`).")
+        "Needed only if users have identities at the provider: the `confirm` value of the 409 "
+            + "response (`confirm_required`).")
 
     var call: Call
 

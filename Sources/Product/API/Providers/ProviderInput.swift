@@ -137,7 +137,7 @@ struct ProviderInput {
             errors.append(
                 FieldError(
                     pointer("/endpoints", member.name), .invalid,
-                    "must be an https URL without a user or a fragment; http is allowed only for "
+                    "must be an https URL without a user name or a fragment; http is allowed only for "
                         + "127.0.0.1, [::1] and localhost"))
         }
         for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
@@ -244,7 +244,8 @@ struct ProviderInput {
                             FieldError(
                                 pointer("/client_tenants", member.name), .invalid,
                                 owner == .platform
-                                    ? "must be a tenant" : "must be the provider's own tenant")
+                                    ? "must be a tenant that the credential may use"
+                                    : "must be the provider's own tenant")
                         ])
                     }
                     tenants.append(.init(member.name, .string(tenant.id.description)))

@@ -35,8 +35,8 @@ package enum ProviderTestEndpoint {
 
     private static let test = Endpoint(
         .post, "/v1/providers/{id}/test", id: "testProvider", tag: "Providers",
-        summary: "Fetches what the provider publishes now, and reports what is wrong with it. "
-            + "Nothing is changed or stored. Only one test runs at a time.",
+        summary: "Fetches the provider's discovery document and keys, and reports what is wrong. "
+            + "Nothing is changed or stored. While another test runs, the response is 429.",
         access: .right(.writeProviders), answers: [.ok(shape)], problems: [.rateLimited],
         exists: ProviderEndpoints.exists
     ) { call in

@@ -32,8 +32,8 @@ package enum CognitoEndpoints {
         .post, "/v1/hooks/post-confirmation/cognito", id: "postConfirmationCognito",
         tag: "Provisioning",
         summary:
-            "Completes a sign-up with a password of the Cognito pool, for which the pre-signup "
-            + "event made a reservation. Always returns the event.",
+            "Handles the post-confirmation event of a Cognito pool. Completes the sign-up that the "
+            + "pre-signup event reserved. Always returns the event.",
         access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
@@ -110,7 +110,7 @@ struct CognitoEvent: Sendable {
             .required(
                 "userName", .string(min: 1, max: 1024),
                 "The person's user name in the pool. For `PreSignUp_ExternalProvider`, it is the "
-                    + "upstream's name, `_` and the person's identifier there."),
+                    + "external provider's name, `_` and the person's identifier there."),
             .required(
                 "request", .object(ObjectShape(open: true)),
                 "The event's `request`, as Cognito sends it. `userAttributes` has the person's "

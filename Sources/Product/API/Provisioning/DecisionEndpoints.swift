@@ -10,10 +10,12 @@ package enum DecisionEndpoints {
 
     private static let list = lists(
         "/v1/provisioning/decisions", "listDecisions",
-        "Lists the decisions of all tenants, and those without a tenant, newest first.")
+        "Lists the decisions whether a person may sign in or join, newest first. They "
+            + "are of all tenants or of no tenant; a tenant's credential gets only those of its "
+            + "own tenant.")
     private static let listOfTenant = lists(
         "/v1/tenants/{tenant}/provisioning/decisions", "listTenantDecisions",
-        "Lists the tenant's decisions, newest first.")
+        "Lists the tenant's decisions whether a person may sign in or join, newest first.")
     private static let get = gets("/v1/provisioning/decisions/{id}", "getDecision")
     private static let getOfTenant = gets(
         "/v1/tenants/{tenant}/provisioning/decisions/{id}", "getTenantDecision")
@@ -168,19 +170,19 @@ extension DecisionRow: JSONView {
     }
 
     static let shape = ObjectShape(
-        "Decision",
+        "Decision", versioned: true,
         [
             .readOnly("id", .uuid, "The decision's id."),
             .readOnly("created_at", .timestamp, "When the decision was made."),
             Outcome.field,
             .readOnly(
                 "reason", .enumeration(of: Reason.self), nullable: true,
-                "The reason for the outcome, if there is one."),
+                "The reason for the outcome; `null` if there is none."),
             .readOnly(
                 "reference", .string(), nullable: true,
-                "The reference that the person was shown. A tenant reads only its own part of a "
-                    + "decision that belongs to no tenant; the members that the tenant may not "
-                    + "read are `null`."),
+                "The reference that the page showed to the person. If the decision belongs to no "
+                    + "tenant, a tenant can read only the members about itself; the other members "
+                    + "are `null`."),
             .readOnly(
                 "email", .string(), nullable: true,
                 "The person's email address, as the sign-in stated it; `null` if it was missing or "
@@ -191,18 +193,19 @@ extension DecisionRow: JSONView {
                     + "`password`."),
             .readOnly(
                 "provider_name", .string(), always: false,
-                "The name of the registered provider that the call is about, if there is one."),
+                "The name of the registered provider at which the person signed in; absent if "
+                    + "there is none."),
             .readOnly(
                 "issuer", .string(), nullable: true,
-                "The provider's issuer: its URL or, for a Cognito pool, the pool's id or "
-                    + "`<pool>/<upstream>`."),
+                "The provider's issuer: its URL or, for a Cognito pool, the pool's id or, for "
+                    + "people of an external provider, `<pool>/<provider>`."),
             .readOnly(
                 "subject", .string(), nullable: true, "The person's identifier at the issuer."),
             .readOnly(
                 "tenant_id", .uuid, nullable: true,
                 "The id of the tenant that the decision belongs to; `null` if it belongs to none. "
-                    + "In the part of such a decision that a tenant reads, it is that tenant's "
-                    + "id."),
+                    + "If a tenant reads a decision that belongs to no tenant, it is the id of "
+                    + "the reading tenant."),
             .readOnly(
                 "tenant_name", .string(), always: false,
                 "The name of the tenant; absent if the decision belongs to no tenant."),
@@ -218,12 +221,13 @@ extension DecisionRow: JSONView {
                 "The version of the tenant's policy that was applied; `null` if the decision "
                     + "belongs to no tenant."),
             .readOnly(
-                "trace", .array(of: .any),
+                "trace", .array(of: .object(step)),
                 "The rules that were applied, each with its result and what it examined."),
             .readOnly(
-                "duration_ms", .any,
-                "How many milliseconds the decision took, as a number with a fraction; `null` in "
-                    + "a tenant's part of a decision that belongs to no tenant."),
+                "duration_ms", .any, nullable: true,
+                "How many milliseconds the decision took, with a fraction; `null` if a tenant "
+                    + "reads a decision that belongs to no tenant."
+            ).typed("number"),
             .readOnly(
                 "request_id", .string(), nullable: true,
                 "The id of the request that caused the decision, as its response had it in "
@@ -233,4 +237,60 @@ extension DecisionRow: JSONView {
                 "replay_of", .uuid, nullable: true,
                 "Always `null`. A repeated event gets the recorded decision, not a new one."),
         ])
+
+    /// A step of a trace.
+    static let step = ObjectShape(
+        "TraceStep",
+        [
+            .readOnly("rule", .enumeration(of: Rule.self), ruleText),
+            .readOnly("result", .string(), resultText),
+            .readOnly(
+                "detail", .string(),
+                "More about the result, for example an id; empty if there is no more. It names no "
+                    + "person. In rule `5`, it says what proves the address: `claim` (the statement "
+                    + "of a provider, or the token of an invite), `proved` (the mailbox itself) or "
+                    + "`authoritative` (a provider that is authoritative for the domain)."),
+            .readOnly(
+                "about", .array(of: .object(stepObject)), "The objects that the rule examined."),
+        ])
+
+    private static let stepObject = ObjectShape(
+        "TraceReference",
+        [
+            .readOnly(
+                "type", .enumeration(of: TraceReference.Kind.self), "The type of the object."),
+            .readOnly("id", .uuid, "The object's id. The object may have been deleted since."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant that owns the object; `null` for the platform."),
+            .readOnly(
+                "name", .string(), always: false,
+                "The object's current name or email address; absent in lists, and if the object "
+                    + "no longer exists."),
+        ])
+
+    private static let ruleText = """
+        The rule. The rules run in this order until one decides. `limit`: were too many attempts \
+        refused? `provider`: is the provider registered, and may its upstream be used? \
+        `user_name`: does the user name of a Cognito pool look like that of another provider? \
+        `tenant`: do all inputs that name a tenant name the same one, and is it active? `1`: does \
+        the identity belong to a user? `2`: is there a well-formed address? `3`: is the token of an invite or of a \
+        join link valid? `4`: which tenants know the address? `5`: is the address proved? `6`: is \
+        there a valid invite? `7`: is there a pending user whom an operator or an import created? \
+        `8`: is there an active user with another identity? `block_list`: does the policy block the \
+        address? `9`: has the tenant verified the domain of the address? `10`: is the tenant open \
+        to everyone, or is there a join link (checked before `9`)? `admin_create`: did an \
+        administrator of the pool create the user? `confirmation`: does the pool confirm the \
+        sign-up of the same person?
+        """
+
+    private static let resultText = """
+        What the rule found, for people to read. If the rule decided, it is the `reason` of the \
+        refusal or the `outcome`. Otherwise, for example: `known` (the provider), `asked` or `none \
+        asked` (a tenant was named, or none), `not known` (the identity), `well formed` (the \
+        address), `no token` or `live` (a valid token), `one` (one tenant is left), `would refuse` \
+        (a further tenant knows the address but would refuse), `\(TraceEntry.addressProved)` (the \
+        address is proved), `no live invite`, `no pending row` (no such pending user), `no active \
+        user`, `no verified domain`, `not authoritative` (the provider, for the verified domain).
+        """
 }

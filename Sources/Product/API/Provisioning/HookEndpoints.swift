@@ -10,10 +10,16 @@ package enum HookEndpoints {
 
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup", id: "preSignup", tag: "Provisioning",
-        summary: "Decides who a person is and which tenant the person belongs to, and provisions "
-            + "the user.",
+        summary: "Decides at a sign-up who a person is and which tenant the person belongs to, and "
+            + "provisions the user. A refusal is answered with 200, too: branch on `outcome`.",
         access: .right(.signUpHook), body: .json(AttemptShape.shape),
-        answers: [.ok(ProvisioningResult.shape)], problems: [.unavailable], hook: true,
+        answers: [
+            .ok(ProvisioningResult.shape).showing([
+                "outcome": .string("created"),
+                "decision_id": .string("01a22d31-19f4-714f-8999-9860fcc4e91b"),
+                "reference": .string("MXyIhc"), "trace": nil, "policy_version": nil,
+            ])
+        ], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
         let result = try await call.database.provision(
@@ -24,8 +30,8 @@ package enum HookEndpoints {
 
     private static let evaluate = Endpoint(
         .post, "/v1/provisioning/evaluate", id: "evaluateProvisioning", tag: "Provisioning",
-        summary: "Returns the decision that an attempt would get, with the rules that were "
-            + "applied. Writes nothing.",
+        summary: "Returns the decision that an attempt to sign in or join would get now, with the "
+            + "rules that were applied. Nothing is stored or changed.",
         access: .right(.evaluate), body: .json(AttemptShape.shape),
         answers: [.ok(ProvisioningResult.shape)], problems: [.rateLimited], maxBody: 1 << 18
     ) { call in
@@ -66,19 +72,19 @@ enum LambdaEndpoint {
         tag: "Provisioning",
         summary:
             "Handles the triggers of a Cognito pool in the form of the Lambda Invoke API. `name` "
-            + "is `pre-signup` or `post-confirmation`. The header field X-Amz-Invocation-Type "
-            + "is RequestResponse, Event (the response is 202) or DryRun (204).",
+            + "is `pre-signup` or `post-confirmation`. The header field `X-Amz-Invocation-Type` "
+            + "is `RequestResponse`, `Event` (the response is 202) or `DryRun` (204).",
         access: .right(.signUpHook),
         query: [
             QueryParameter(
                 "Qualifier", .string(min: 1, max: 128),
-                "A version or an alias of the function, which is ignored.")
+                "A version or an alias of the function. It is ignored.")
         ],
-        body: .raw(["*/*"]),
+        body: .raw([.object("*/*", CognitoEvent.shape, documentedAs: "application/json")]),
         answers: [
             .ok(CognitoEvent.shape.or(whenHas: "errorMessage", functionError)),
-            Answer(202, summary: "The Event was handled."),
-            Answer(204, summary: "The DryRun succeeded: the caller may invoke the function."),
+            Answer(202, summary: "The event of an invocation of type `Event` was handled."),
+            Answer(204, summary: "For the type `DryRun`: the caller may invoke the function."),
         ],
         problems: [.unavailable], hook: true,
         maxBody: 1 << 18

@@ -29,9 +29,10 @@ package enum ResolveEndpoint {
                         "`open_another` gives the existing account another address. `give_account` "
                             + "gives the existing account to the person whose sign-in was refused."
                     ),
-                    .nullable(
-                        "email", .email,
-                        "With `open_another`: the new address of the existing account."),
+                    FieldShape(
+                        "email", .email, nullable: true,
+                        "With `open_another`: the new address of the existing account.",
+                        example: .string("ada.old@example.com")),
                 ])),
         answers: [
             .ok(
@@ -40,7 +41,7 @@ package enum ResolveEndpoint {
                     [
                         .readOnly(
                             "user", .object(UserRow.shape),
-                            "The user of the existing account, as the resolution left it.")
+                            "The user of the existing account, after the resolution.")
                     ]))
         ],
         problems: [.conflict, .emailTaken], idempotent: true, exists: exists
@@ -83,7 +84,7 @@ package enum ResolveEndpoint {
             throw Problem.invalid([
                 FieldError(
                     "/email", email == nil ? .required : .invalid,
-                    "must be the account's new email address")
+                    "must be a valid email address, which the account gets")
             ])
         }
         return .openAnother(address)
@@ -117,7 +118,7 @@ enum AttemptShape {
             .nullable(
                 "issuer", .string(min: 1, max: 1024),
                 "The provider's issuer: its URL or, for a Cognito pool, the pool's id. If absent, "
-                    + "the only provider of the kind is meant."),
+                    + "there must be only one provider of the kind."),
             .required(
                 "subject", .string(min: 1, max: 1024),
                 "The person's identifier at the issuer."),
@@ -126,8 +127,9 @@ enum AttemptShape {
                 "The person's email address, as the provider states it; `null` if it states none."),
             .nullable(
                 "email_verified", .bool,
-                "Whether the provider states that it has verified `email`; `null` if it states "
-                    + "neither. If false, not even an authoritative provider is trusted."),
+                "Whether the provider has verified `email`; `null` if the provider does not say. "
+                    + "If false, the address counts as not verified, whatever the provider's "
+                    + "`email_trust` is."),
             .nullable(
                 "name", .string(max: ProvisioningCall.nameLimit),
                 "The person's name, as the provider states it; `null` if it states none."),
@@ -140,13 +142,16 @@ enum AttemptShape {
                 "The token of the join link that the person used; `null` if there is none."),
             .nullable(
                 "link_grant", .string(min: 1, max: 512),
-                "The token of a link grant, which permits once to link this sign-in to a certain "
-                    + "user; `null` if there is none."),
+                "The token of a link grant. It links this sign-in to the user of the grant, and "
+                    + "works only once; `null` if there is none."),
             .nullable(
-                "client_id", .string(min: 1, max: 255), "The client that the person signs in to."),
+                "client_id", .string(min: 1, max: 255),
+                "The client id of the app that the person signs in to. If it is in the provider's "
+                    + "`client_tenants`, the tenant there is the requested one."),
             .nullable(
                 "event_id", .string(min: 1, max: 255),
-                "The id of the event. Calls with the same id count as the same attempt."),
+                "The id of the event. A repetition with the same id and person, while nothing has "
+                    + "changed, gets the recorded decision; nothing happens twice."),
             .nullable(
                 "ip", .string(max: 64),
                 "The person's IP address. It is accepted, but neither used nor stored."),
@@ -157,7 +162,9 @@ enum AttemptShape {
             .nullable(
                 "claims", .map(of: .any),
                 "Other claims of the provider about the person, by name. Only Google's `hd` is "
-                    + "used, the domain of the person's organisation."),
+                    + "used, the domain of the person's organisation: if it is the domain of "
+                    + "`email`, Google is authoritative for the address, so that the person can "
+                    + "join by a verified domain."),
         ])
 
     static func call(_ call: Call) throws -> ProvisioningCall {
@@ -226,6 +233,17 @@ extension ProvisioningResult {
         ])
     }
 
+    private static let choiceShape = ObjectShape([
+        .readOnly(
+            "tenant",
+            .object(
+                ObjectShape([
+                    .readOnly("id", .uuid, "The tenant's id."),
+                    .readOnly("slug", .string(), "The tenant's slug."),
+                    .readOnly("name", .string(), "The tenant's name."),
+                ])), "The tenant.")
+    ])
+
     static let shape = ObjectShape(
         "ProvisioningOutcome",
         [
@@ -233,14 +251,14 @@ extension ProvisioningResult {
             .readOnly(
                 "reason", .enumeration(of: Reason.self), nullable: true,
                 "Why the person was refused. `no_tenant`: no tenant, not even the requested "
-                    + "tenant, has a valid invite, a waiting user or an applicable verified domain "
+                    + "tenant, has a valid invite, a pending user or an applicable verified domain "
                     + "for the address. `email_unverified`: no trusted source has verified the "
                     + "address. If a tenant has verified the domain of the address, a provider's "
                     + "`email_verified` is trusted only if the provider is authoritative for the "
-                    + "domain. `would_admit` in the decision, and in the answer of `evaluate`, "
-                    + "lists what would let the person in."),
+                    + "domain. `would_admit` lists what would let the person in; it is in the "
+                    + "decision and in the response of a dry run."),
             .readOnly(
-                "user", .any, nullable: true,
+                "user", .object(UserRow.shape), nullable: true,
                 "The user who was found or created, without private attributes; `null` if there is "
                     + "none."),
             .readOnly(
@@ -258,14 +276,19 @@ extension ProvisioningResult {
                 "The id of the decision; `null` in a dry run."),
             .readOnly(
                 "reference", .string(), always: false,
-                "The reference that is shown to the person."),
+                "The short text that a page shows to the person, by which an operator finds "
+                    + "the decision; absent if there is none."),
             .readOnly(
-                "choices", .array(of: .any), always: false,
-                "The tenants that the person can choose from, if more than one is possible."),
-            .readOnly("trace", .array(of: .any), always: false, "The rules that were applied."),
+                "choices", .array(of: .object(choiceShape)), always: false,
+                "The tenants that the person can choose from. If `outcome` is `deferred`, always "
+                    + "present, but possibly empty."),
+            .readOnly(
+                "trace", .array(of: .object(DecisionRow.step)), always: false,
+                "For a dry run: the rules that were applied. Otherwise absent."),
             .readOnly(
                 "policy_version", .integer(1...1_000_000_000), nullable: true, always: false,
-                "For a dry run: the version of the tenant's policy that was applied."),
+                "For a dry run: the version of the tenant's policy that was applied; `null` if no "
+                    + "tenant was found. Otherwise absent."),
             NearestYes.field,
         ])
 }
@@ -302,8 +325,8 @@ extension NearestYes {
                             "The change in one sentence, for an operator to read."),
                         .readOnly(
                             "tenant_id", .uuid, nullable: true,
-                            "The id of the tenant in which to make the change; `null` for the "
-                                + "platform, or if any tenant would do."),
+                            "The id of the tenant in which to make the change; `null` if the "
+                                + "change is made at the platform, or can be made in any tenant."),
                     ]))),
         always: false,
         "For a refusal: changes that would let the person in by the same rules. Any one of them is "

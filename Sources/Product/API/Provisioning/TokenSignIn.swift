@@ -8,21 +8,26 @@ import Text
 /// `/v1/provisioning/sign-in`: applies the same rules as the hooks, at each sign-in with a
 /// provider's id token.
 package enum TokenSignInEndpoint {
-    package static let all: [Endpoint] = [signIn]
+    package static let all: [Endpoint] = {
+        var endpoint = signIn
+        endpoint.takesIDToken = true
+        return [endpoint]
+    }()
 
     private static let signIn = Endpoint(
         .post, "/v1/provisioning/sign-in", id: "provisionSignIn", tag: "Provisioning",
         summary:
-            "Decides which tenant a person belongs to, by a provider's id token. The token is sent "
-            + "as `Authorization: Bearer` and verified with the provider's keys.",
+            "Decides from a provider's id token whether a person may sign in, and to which tenant. "
+            + "If the rules admit a new person, a user is created. The token is sent as "
+            + "`Authorization: Bearer` and verified with the provider's keys.",
         access: .open,
         body: .json(
             ObjectShape(
                 "TokenSignIn",
                 [
-                    .nullable(
-                        "tenant", .string(min: 1, max: 63),
-                        "The requested tenant, by id or slug."),
+                    FieldShape(
+                        "tenant", .string(min: 1, max: 63), nullable: true,
+                        "The requested tenant, by id or slug.", example: .string("acme")),
                     .nullable(
                         "invite_token", .string(min: 1, max: 512),
                         "The token of the invite that the person uses; absent or `null` if there "
@@ -33,13 +38,14 @@ package enum TokenSignInEndpoint {
                             + "there is none."),
                     .nullable(
                         "link_grant", .string(min: 1, max: 512),
-                        "The token of a link grant, which adds this sign-in to the grant's user, "
-                            + "once; absent or `null` if there is none."),
+                        "A token from `POST /v1/tenants/{tenant}/users/{id}/link-grants`. It "
+                            + "adds this sign-in to that user, once; absent or `null` if there "
+                            + "is none."),
                     .nullable(
                         "decline", .bool,
-                        "Whether the person declines what `tenant` offers. The tenant's invite is "
-                            + "then revoked, and the outcome is `existing`, or `deferred` with the "
-                            + "remaining choices."),
+                        "Whether the person declines to join `tenant`, which is then required. An "
+                            + "invite of this tenant is revoked. The outcome is `existing`, "
+                            + "`deferred` with the remaining choices, or `refused`."),
                 ])),
         answers: [.ok(ProvisioningResult.shape)], problems: [.unauthorized, .unavailable],
         maxBody: 1 << 14
@@ -84,7 +90,7 @@ struct TokenSignIn {
             }
             return .json(bytes: Array(result.answer.utf8))
         } catch is TokenOutdated {
-            throw Self.refused("the person was signed out everywhere since")
+            throw Self.refused("the person was signed out everywhere after the token was issued")
         }
     }
 

@@ -72,6 +72,10 @@ package struct Code: RawRepresentable, Hashable, Sendable {
         let words = rawValue.split(separator: "_").joined(separator: " ")
         return words.prefix(1).uppercased() + words.dropFirst()
     }
+
+    /// The status that the page of all errors shows. It is empty for a code that is only the
+    /// `reason` of a 200 answer.
+    var shownStatus: String { self == .reason(.tenantChoiceRequired) ? "" : "\(status)" }
 }
 
 extension Code: CaseIterable {

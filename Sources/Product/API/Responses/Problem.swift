@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -94,6 +95,19 @@ package struct Problem: Error, Sendable {
         Problem(.forbidden, detail)
     }
 
+    /// A 403 response for a caller who lacks this right. If the caller is an API key that lacks the
+    /// scope of the right, it names the scope.
+    package static func missing(_ right: Right, _ permission: Permission) -> Problem {
+        guard case .forbidden(let name) = permission else { return .missing(right.rawValue) }
+        return .missing(name)
+    }
+
+    /// A 403 response for a caller who lacks the scope or the right with this name.
+    package static func missing(_ name: String) -> Problem {
+        let isScope = ManagementScope(named: name) != nil
+        return .forbidden("The \(isScope ? "scope" : "right") \(name) is missing.")
+    }
+
     /// A 503 response: the database is unavailable. Nothing was written, and a retry is safe.
     package static let unavailable = Problem(
         .unavailable, StorageFailure.unavailable.detail,
@@ -131,7 +145,7 @@ package struct Problem: Error, Sendable {
         // A redirect has no body, since the page that it leads to explains the error.
         if (300..<400).contains(status) { return Response(status, fields: fields) }
         var body: [JSONValue.Member] = [
-            .init("type", .string("urn:gatehouse:problem:\(code.rawValue)")),
+            .init("type", .string("/docs/errors#\(code.rawValue)")),
             .init("title", .string(code.title)),
             .init("status", .int(status)),
             .init("detail", .string(detail)),

@@ -35,8 +35,8 @@ package struct ConsoleSession {
                 "operator", .object(OperatorRow.shape), "The operator who is signed in."),
             .readOnly(
                 "step_up_until", .timestamp, nullable: true,
-                "Until when the session may make changes that are hard to undo; `null` if a "
-                    + "step-up is needed first."),
+                "Until when the session may make changes that are hard to undo; `null` if the "
+                    + "operator must first confirm the sign-in again (step-up)."),
             .readOnly(
                 "methods", .array(of: .enumeration(of: StepUpMethod.self)),
                 "The methods for a step-up, any one of which is enough. If empty, see `remedies`."),

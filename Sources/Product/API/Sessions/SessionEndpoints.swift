@@ -46,8 +46,11 @@ package enum SessionEndpoints {
                         "The operator's tenant, by id or slug. An operator of a tenant needs it if "
                             + "the operator's address is not confirmed."),
                 ])),
-        answers: [.created(ConsoleSession.shape)],
-        problems: [.unauthorized, .reason(.tenantSuspended), .conflict, .rateLimited],
+        answers: [
+            .created(ConsoleSession.shape),
+            Answer(401, .problem([.unauthorized, .secondFactorRequired])),
+        ],
+        problems: [.reason(.tenantSuspended), .conflict, .rateLimited],
         maxBody: 1 << 15
     ) { call in
         let (person, method) = try await proved(call)
@@ -67,7 +70,7 @@ package enum SessionEndpoints {
 
     private static let signOut = Endpoint(
         .delete, "/v1/session", id: "signOut", tag: "Session",
-        summary: "Ends the console's session at once.", access: .principal,
+        summary: "Ends the console's session; 404 if there is none.", access: .principal,
         answers: [.noContent], problems: [.notFound]
     ) { call in
         guard let session = call.principal.session else { throw Problem.notFound("session") }
@@ -100,7 +103,8 @@ package enum SessionEndpoints {
             }
             guard !person.factors.hasSecondFactor else {
                 throw Problem.unauthorized(
-                    "A link is not enough for an account with a second factor.")
+                    "A link is not enough for an account with a second factor. Sign in with a "
+                        + "passkey, or with the password and a code.")
             }
             return (person, .link)
         }
@@ -166,11 +170,14 @@ enum SignInWaysEndpoint {
                     "SignInWays",
                     [
                         .readOnly(
-                            "set_up", .bool, "Whether the service has an owner."),
-                        .readOnly("passkeys", .bool, "Whether browsers offer passkeys here."),
+                            "set_up", .bool, "Whether the server is set up: an operator exists."),
+                        .readOnly(
+                            "passkeys", .bool,
+                            "Whether passkeys work at the address of this server."),
                         .readOnly(
                             "passkeys_fault", .string(), nullable: true,
-                            "Why browsers do not offer passkeys here; `null` if they do."),
+                            "Why passkeys do not work at the address of this server; `null` if "
+                                + "they do."),
                         .readOnly(
                             "provider",
                             .object(
@@ -217,8 +224,9 @@ enum NotMeEndpoint {
     static let disown = Endpoint(
         .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",
         summary:
-            "Ends all sessions of an operator, removes the password, and mails a link to set a new "
-            + "password. This needs the token from a mail about the operator's account.",
+            "Ends all sessions of an operator. If the operator has a password, it is removed, and "
+            + "a link to set a new one is mailed. This needs the token from a mail about the "
+            + "operator's account.",
         access: .open,
         body: .json(
             ObjectShape(
@@ -235,8 +243,8 @@ enum NotMeEndpoint {
                     [
                         .readOnly(
                             "reset_mailed", .bool,
-                            "Whether there was a password, so that a link to set a new one was "
-                                + "mailed.")
+                            "Whether the operator had a password. If true, a link to set a new "
+                                + "one was mailed.")
                     ]))
         ], problems: [.notFound, .rateLimited], secret: true, maxBody: 1 << 14
     ) { call in

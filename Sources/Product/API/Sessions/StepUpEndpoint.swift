@@ -9,7 +9,7 @@ enum StepUpEndpoint {
     static let stepUp = Endpoint(
         .post, "/v1/session/step-up", id: "stepUp", tag: "Session",
         summary:
-            "Proves that the session's operator is present, by one of the session's `methods`. The "
+            "Proves again who uses the session, by one of the session's `methods` (step-up). The "
             + "proof is valid for 10 minutes. The session gets a new cookie, and the old "
             + "cookie is invalid at once.",
         access: .console,
@@ -28,9 +28,9 @@ enum StepUpEndpoint {
                     .optional(
                         "recovery_code", .string(min: 8, max: 64),
                         "A recovery code, if `methods` of the `step_up_required` response contains "
-                            + "`recovery_code`. After a sign-in at the provider, the code replaces "
-                            + "the missing second factor and opens the session, but is not a "
-                            + "step-up."),
+                            + "`recovery_code`. The code only completes a sign-in at the "
+                            + "provider that still lacks the second factor. It does not count as "
+                            + "a step-up."),
                 ])),
         answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired, .conflict],
         maxBody: 1 << 15

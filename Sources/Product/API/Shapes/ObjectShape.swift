@@ -15,6 +15,9 @@ package struct FieldShape: Sendable {
     var summary: String
     /// An example, which must pass the kind's check; `nil` to generate one.
     var example: JSONValue?
+    /// For the kind `any`: the JSON types of the value, as the document states them; empty if the
+    /// value may have every type.
+    var types: [String] = []
 
     init(
         _ name: String, _ kind: Kind, required: Bool = false, nullable: Bool = false,
@@ -50,16 +53,26 @@ package struct FieldShape: Sendable {
     ) -> Self {
         Self(name, kind, required: always, nullable: nullable, readOnly: true, summary)
     }
+
+    /// The member with the JSON types of its value, for the document.
+    func typed(_ types: String...) -> Self {
+        var copy = self
+        copy.types = types
+        return copy
+    }
 }
 
 /// The shape of a JSON object. It is used to decode bodies and to document them.
 package struct ObjectShape: Sendable {
-    /// The component's name in the OpenAPI document; `nil` to write the shape inline.
+    /// The component's name in the OpenAPI document, without the alternatives; `nil` to write the
+    /// shape inline.
     package var name: String?
     /// The fields in the order of the documentation. No two have the same name.
     package var fields: [FieldShape]
     /// Whether undeclared members are allowed, as in events of other systems.
     package var isOpen: Bool
+    /// Whether responses with the object have its `ETag`.
+    package var isVersioned: Bool
     /// Alternatives to this shape, each with the name of a member. If the body has that member, the
     /// alternative applies instead of this shape. For example, a body with `invites` is a list of
     /// invites, and one without it is a single invite.
@@ -70,10 +83,13 @@ package struct ObjectShape: Sendable {
         self.init(nil, open: open, fields)
     }
 
-    package init(_ name: String?, open: Bool = false, _ fields: [FieldShape]) {
+    package init(
+        _ name: String?, open: Bool = false, versioned: Bool = false, _ fields: [FieldShape]
+    ) {
         self.name = name
         self.fields = fields
         isOpen = open
+        isVersioned = versioned
     }
 
     package static let empty = ObjectShape()
@@ -82,10 +98,14 @@ package struct ObjectShape: Sendable {
     /// the present shape to all others.
     package func or(whenHas member: String, _ shape: ObjectShape) -> ObjectShape {
         var copy = self
-        // Only the shape without alternatives keeps the name, since it may be documented on its
-        // own.
-        copy.name = nil
         copy.alternatives.append((member, shape))
+        return copy
+    }
+
+    /// The shape that applies if no alternative does. The name is its own.
+    var withoutAlternatives: ObjectShape {
+        var copy = self
+        copy.alternatives = []
         return copy
     }
 
@@ -194,7 +214,7 @@ package struct TextRule: Sendable {
     /// An id in the customer's own system. Unlike the field's maximum length, this rule's limit is
     /// in bytes.
     static let externalID = TextRule(
-        detail: "must be at most 255 bytes, without control characters",
+        detail: "must be at most 255 bytes, without control or invisible characters",
         normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil && $0.utf8.count <= 255 }
 
@@ -287,26 +307,25 @@ package struct QueryParameter: Sendable {
     /// path, sort order and filters.
     static let cursor = QueryParameter(
         "cursor", .string(min: 1, max: 1024), "The `next_cursor` of the previous page.")
-    static let search = QueryParameter(
-        "q", .string(min: 1, max: 255),
-        "Only items whose text contains each of these words, in any case and order. The text is "
-            + "the email address and the name; for tenants, the slug and the name; for origins, "
-            + "the origin and the label. For users and invites, a word of fewer than 3 characters "
-            + "must begin a word of the text."
-    )
+    /// The text to search for in a list. `summary` says where the list looks for the words.
+    static func search(_ summary: String) -> QueryParameter {
+        QueryParameter("q", .string(min: 1, max: 255), summary)
+    }
+
     /// The parameter for a dry run. `Call.isDryRun` reads it.
     static let dryRun = QueryParameter(
-        "dry_run", .bool, "Whether to only report what would happen. Nothing is written.")
+        "dry_run", .bool,
+        "If true, the server only reports what would happen, and changes nothing.")
 
     /// The parameters of every list. The first of `sorts` is the default order; a `-` before a name
-    /// means descending order.
-    package static func list(sorts: [String], search: Bool = false) -> [QueryParameter] {
+    /// means descending order. `search` is the description of `q`; nil for a list without it.
+    package static func list(sorts: [String], search: String? = nil) -> [QueryParameter] {
         [
             limit, cursor,
             QueryParameter(
                 "sort", .enumeration(sorts),
                 "The member to sort by. A `-` before the name means descending order."),
         ]
-            + (search ? [.search] : [])
+            + (search.map { [QueryParameter.search($0)] } ?? [])
     }
 }

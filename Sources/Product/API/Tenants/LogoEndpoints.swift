@@ -8,22 +8,26 @@ import Text
 package enum LogoEndpoints {
     package static let all: [Endpoint] = [put, delete, get]
 
+    private static let formats = Logo.Format.allCases.map { Media($0.rawValue) }
+
     private static let put = Endpoint(
         .put, "/v1/tenants/{tenant}/logo", id: "putLogo", tag: "Tenants",
         summary:
-            "Sets the logo: a PNG of at most 1024 by 1024 pixels, or an SVG of simple shapes. Only "
-            + "the image itself is stored.",
-        access: .right(.editTenant), body: .raw(Logo.Format.allCases.map(\.rawValue)),
+            "Sets the logo: a PNG of at most 1024 by 1024 pixels, or an SVG of simple shapes. Data "
+            + "in the file that is not part of the image, such as metadata, is not stored.",
+        access: .right(.editTenant), body: .raw(formats + [.bytes]),
         answers: [.ok(TenantRow.shape)], ifMatch: .honoured, maxBody: Logo.limit
     ) { call in
-        guard let format = Logo.Format(rawValue: Dispatcher.mediaType(of: call.request)) else {
-            throw Problem.invalid([FieldError("", .required, "The body must be the image.")])
-        }
+        let content = call.request.body
+        let format =
+            Logo.Format(rawValue: Dispatcher.mediaType(of: call.request))
+            ?? (content.starts(with: "\u{89}PNG".unicodeScalars.map { UInt8($0.value) })
+                ? .png : .svg)
         let logo: Logo
         do throws(LogoFault) {
-            logo = try Logo(format, call.request.body)
+            logo = try Logo(format, content)
         } catch {
-            throw Problem.invalid([FieldError("", .invalid, "The image \(error.detail).")])
+            throw Problem.invalid([FieldError("", .invalid, error.detail)])
         }
         return try await change(call, to: logo)
     }
@@ -46,7 +50,7 @@ package enum LogoEndpoints {
     private static let get = Endpoint(
         .get, "/assets/logos/{hash}", id: "getLogo", tag: "Tenants",
         summary: "Returns the logo with this SHA-256 hash.", access: .open,
-        answers: [Answer(200, .other(Logo.Format.allCases.map(\.rawValue)))]
+        answers: [Answer(200, .other(formats))]
     ) { call in
         let hash = try call.parameter("hash")
         guard hash.utf8.count == 64, let logo = try await call.database.logo(hash) else {

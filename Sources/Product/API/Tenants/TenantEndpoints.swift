@@ -15,7 +15,9 @@ package enum TenantEndpoints {
         summary: "Lists the tenants that the credential may read, newest first.",
         access: .own(.readTenant),
         query: QueryParameter.list(
-            sorts: ["-created_at", "created_at", "name", "-name"], search: true)
+            sorts: ["-created_at", "created_at", "name", "-name"],
+            search: "Only tenants whose slug and name together contain each of these words, in any "
+                + "case and order.")
             + [
                 QueryParameter(
                     "status", .array(of: .enumeration(of: Tenant.Status.self), max: 3),
@@ -55,6 +57,7 @@ package enum TenantEndpoints {
         let row = try await call.database.createTenant(
             slug: call.input.string("slug"), name: call.input.string("name"),
             policy: .object([]), externalID: call.input.optionalString("external_id"),
+            appearance: Appearance().changed(by: call.input.optionalObject("appearance")),
             attributes: call.input.attributes(on: AttributePair()), by: call.actor)
         return .created(row, at: "/v1/tenants/\(row.id)", etag: row.etag)
     }
@@ -115,8 +118,8 @@ package enum TenantEndpoints {
         .suspendTenant, .tenantSuspended)
     private static let resume = verb(
         "resume",
-        "Ends the suspension of a tenant. The tenant's owner can end only a suspension that the "
-            + "tenant itself began.",
+        "Ends the suspension of a tenant. If the platform suspended the tenant, only "
+            + "the platform can end the suspension.",
         .active, .suspendTenant, .tenantResumed)
     private static let restore = verb(
         "restore", "Restores a deleted tenant, within 30 days.", .active, .deleteTenant,
@@ -128,7 +131,8 @@ package enum TenantEndpoints {
     ) -> Endpoint {
         Endpoint(
             .post, "/v1/tenants/{tenant}/\(name)", id: "\(name)Tenant", tag: "Tenants",
-            summary: summary, access: .right(right), answers: [.ok(TenantRow.shape)],
+            summary: summary, access: .right(right),
+            answers: [.ok(TenantRow.shape).showing(["status": .string(status.rawValue)])],
             problems: [.conflict], idempotent: true
         ) { call in
             try await change(call) { change, row in
@@ -156,8 +160,8 @@ package enum TenantEndpoints {
         query: [
             QueryParameter(
                 "purge", .bool,
-                "Whether to remove everything except the audit log, permanently; for the platform "
-                    + "only."),
+                "If true: removes all data of a deleted tenant permanently, except the audit log. "
+                    + "Only the platform may do this."),
             QueryParameter(
                 "confirm", .string(min: 1),
                 "For a purge only. The first request is answered with 409 (`confirm_required`); "
@@ -167,8 +171,8 @@ package enum TenantEndpoints {
     ) { call in
         let purges = call.query.flag("purge")
         let right = purges ? Right.purgeTenant : .deleteTenant
-        guard Permissions.permits(call.principal.subject, right, in: try call.tenant.id) == .allowed
-        else { throw Problem.forbidden("The right \(right.rawValue) is missing.") }
+        let permission = Permissions.permits(call.principal.subject, right, in: try call.tenant.id)
+        guard permission == .allowed else { throw Problem.missing(right, permission) }
         if purges { return try await purge(call) }
         _ = try await change(call) { change, row in
             try await change.setTenantStatus(row, .deleted, action: .tenantDeleted)
@@ -254,7 +258,7 @@ extension TenantRow: JSONView {
         return row
     }
 
-    static let shape = ObjectShape("Tenant", fields)
+    static let shape = ObjectShape("Tenant", versioned: true, fields)
     /// The shape of a tenant in the platform's list, which also has the number of its users.
     static let listedShape = ObjectShape(
         "ListedTenant",
@@ -271,7 +275,7 @@ extension TenantRow: JSONView {
                             "Whether `value` is exact. If false, counting stopped early, and there "
                                 + "are at least this many users."),
                     ])), always: false,
-                "The number of users, which only the platform's credentials get.")
+                "The number of users; present only for a credential of the platform.")
         ])
 
     private static let fields: [FieldShape] =

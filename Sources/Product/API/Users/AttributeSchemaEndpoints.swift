@@ -102,7 +102,7 @@ extension AttributeSchemaRow {
     }
 
     static let shape = ObjectShape(
-        "AttributeSchema",
+        "AttributeSchema", versioned: true,
         [
             FieldShape(
                 "attributes", .map(of: .object(rule)), required: true,
@@ -115,7 +115,9 @@ extension AttributeSchemaRow {
                             .init("type", .string("string")), .init("indexed", .bool(true)),
                         ]))
                 ])),
-            .readOnly("version", .integer(0...Int.max), "How often the schema was changed."),
+            .readOnly(
+                "version", .integer(0...Int.max),
+                "How often the schema was changed; 0 if it was never set."),
             .readOnly(
                 "indexing", .array(of: .string()),
                 "Indexed names that lists cannot filter by yet, because existing users are still "
@@ -132,7 +134,9 @@ extension AttributeSchemaRow {
             .readOnly(
                 "count", .integer(0...AttributeViolations.readLimit),
                 "The number of users whose attributes violate the rules."),
-            .readOnly("exact", .bool, "Whether all users were examined."),
+            .readOnly(
+                "exact", .bool,
+                "Whether all users were examined. If false, `count` can be too small."),
             .readOnly(
                 "users", .array(of: .uuid),
                 "The ids of the first 20 users whose attributes violate the rules."),
@@ -156,12 +160,16 @@ extension AttributeSchemaRow {
                 .string(
                     min: 1, max: LinearPattern.lengthLimit,
                     rule: TextRule(
-                        detail: "must be a pattern of the subset that takes linear time",
+                        detail: "must consist of literals, `.`, `[…]`, `\\d`, `\\w`, `\\s`, `\\D`, "
+                            + "`\\W`, `\\S`, `(…)`, `|`, `^`, `$` and greedy repetitions, and must "
+                            + "not be too large",
                         example: "^[a-z]+$"
                     ) { LinearPattern($0) != nil }),
                 "A pattern that must match some part of a string: ECMA-262 without look-around, "
                     + "back references and lazy repetition."),
-            .optional("required", .bool, "Whether a new user must have the attribute."),
+            .optional(
+                "required", .bool,
+                "Whether a new user must have the attribute, and a user who has it must keep it."),
             .optional(
                 "indexed", .bool,
                 "Whether lists can filter by `attributes.<name>`. The value must not be a list or "

@@ -50,7 +50,13 @@ enum MergeEndpoints {
         .post, path, id: "mergeUsers", tag: "Users",
         summary: "Merges two users who are one person. The merge can be undone for 30 days.",
         access: .right(.linkIdentities), query: [.dryRun], body: .json(creation),
-        answers: [.created(MergeRow.shape), .ok(MergeRow.shape)],
+        answers: [
+            .created(MergeRow.shape).showing(["ended": .some(.null)]),
+            Answer(
+                200, .object(MergeRow.shape),
+                summary: "The answer of a dry run: what the merge would move."
+            ).showing(["ended": .some(.null)]),
+        ],
         problems: [.conflict, .rateLimited],
         idempotent: true
     ) { call in
@@ -86,10 +92,11 @@ enum MergeEndpoints {
         .post, path + "/{id}/undo", id: "undoMerge", tag: "Users",
         summary:
             "Undoes a merge and restores both users. A user's latest merge must be undone first. "
-            + "Access that the winner was given since the merge ends, and `ended` lists it. If "
-            + "the winner got another sign-in or address since the merge, the response is 409 "
-            + "with `undo_conflict`.",
-        access: .right(.linkIdentities), answers: [.ok(MergeRow.shape)],
+            + "The undo ends access that the winner was given after the merge, and `ended` lists "
+            + "this access. If the winner got another identity or address after the merge, the "
+            + "response is 409 with `undo_conflict`.",
+        access: .right(.linkIdentities),
+        answers: [.ok(MergeRow.shape).showing(["status": .string("undone")])],
         problems: [.undoConflict, .conflict], idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
@@ -157,14 +164,17 @@ extension MergeRow: JSONView {
                 "keys", .array(of: .uuid),
                 "The ids of the keys that were revoked: those that anyone created or rotated since "
                     + "the merge, and those that were created with such a key."),
-            .readOnly("sessions", count, "The number of the winner's sessions that ended."),
+            .readOnly(
+                "sessions", count,
+                "The number of sessions of the winner, the user who remained, that ended."),
             .readOnly("link_grants", count, "The number of the winner's link grants that ended."),
             .readOnly(
                 "password_links", count,
-                "The number of links for the winner to set a password that ended."),
+                "The number of the winner's password links that ended."),
             .readOnly(
                 "email_change", .bool,
-                "Whether a change of the winner's address was cancelled before it was confirmed."),
+                "Whether the undo cancelled a change of the winner's address that was not yet "
+                    + "confirmed."),
             .readOnly(
                 "password", .bool,
                 "Whether the undo removed the winner's password. It does so if the password was "
@@ -176,7 +186,7 @@ extension MergeRow: JSONView {
         ])
 
     static let shape = ObjectShape(
-        "Merge",
+        "Merge", versioned: true,
         [
             .readOnly("id", .uuid, "The merge's id."),
             .readOnly("winner", .uuid, "The id of the user who remains."),
@@ -201,8 +211,8 @@ extension MergeRow: JSONView {
                     ])), "The numbers of objects that moved from the loser to the winner."),
             .readOnly(
                 "left_identities", count,
-                "The number of the loser's sign-ins that did not move: the password, and sign-ins "
-                    + "that were never verified."),
+                "The number of the loser's identities that did not move: that of the password and, "
+                    + "if the loser was `pending`, those without a verified email address."),
             .readOnly(
                 "refused_scopes",
                 .array(
@@ -216,8 +226,8 @@ extension MergeRow: JSONView {
                 "Scopes that keys lost when they moved, because the winner has another role."),
             .readOnly(
                 "ended", .object(endedShape), nullable: true,
-                "The access that the winner was given since the merge, and that the undo ended; "
-                    + "`null` before an undo."),
+                "What the winner got after the merge and lost by the undo, for example keys and "
+                    + "sessions; `null` before an undo."),
             .readOnly("undo_until", .timestamp, "Until when the merge can be undone."),
             .readOnly("created_at", .timestamp, "When the users were merged."),
             .readOnly(
@@ -299,8 +309,8 @@ enum DuplicateEndpoint {
                                     + "share."),
                             .readOnly(
                                 "certainty", .enumeration(["likely", "maybe"]),
-                                "How certain it is that both users are one person. `maybe`: two "
-                                    + "different people may well share the value."),
+                                "How certain it is that both users are one person. `maybe`: it "
+                                    + "is less certain, because two people can share the value."),
                         ]))), "Why the two users may be one person."),
         ])
 }

@@ -16,7 +16,7 @@ enum UserAccountEndpoints {
         access: .right(.linkIdentities),
         body: .json(ObjectShape("PasswordLinkCreation", [ReturnAddress.field])),
         answers: [
-            .created(
+            .issued(
                 ObjectShape(
                     "PasswordLink",
                     [
@@ -183,10 +183,14 @@ enum UserStatusEndpoints {
 
     private static let approve = Endpoint(
         .post, UserEndpoints.path + "/{id}/approve", id: "approveUser", tag: "Users",
-        summary: "Admits a person who asked to join and waits. A mail with the reason informs the "
-            + "person.",
+        summary: "Admits a person who asked to join and is waiting for approval. The person gets a "
+            + "mail, which contains the `reason` if there is one.",
         access: .right(.approveUsers), body: .json(answer("UserApproval", "Welcome to the team.")),
-        answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
+        answers: [
+            .ok(UserRow.shape).showing([
+                "status": .string("active"), "source": .string("approval"),
+            ])
+        ], problems: [.conflict], idempotent: true,
         exists: UserEndpoints.exists
     ) { call in
         let reason = reason(call)
@@ -204,11 +208,16 @@ enum UserStatusEndpoints {
 
     private static let decline = Endpoint(
         .post, UserEndpoints.path + "/{id}/decline", id: "declineUser", tag: "Users",
-        summary: "Refuses a person who asked to join and waits. One mail with the reason informs "
-            + "the person, who may ask again after 30 days.",
+        summary: "Refuses a person who asked to join and is waiting for approval. The person gets "
+            + "a mail, which contains the `reason` if there is one, and may ask again after 30 "
+            + "days.",
         access: .right(.approveUsers),
         body: .json(answer("UserDecline", "We do not know you.")),
-        answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
+        answers: [
+            .ok(UserRow.shape).showing([
+                "status": .string("deleted"), "source": .string("approval"),
+            ])
+        ], problems: [.conflict], idempotent: true,
         exists: UserEndpoints.exists
     ) { call in
         let reason = reason(call)
@@ -242,7 +251,12 @@ enum UserStatusEndpoints {
     ) -> Endpoint {
         Endpoint(
             .post, UserEndpoints.path + "/{id}/\(name)", id: "\(name)User", tag: "Users",
-            summary: summary, access: .right(right), answers: [.ok(UserRow.shape)],
+            summary: summary, access: .right(right),
+            answers: [
+                .ok(UserRow.shape).showing([
+                    "status": .string(name == "suspend" ? "suspended" : "active")
+                ])
+            ],
             problems: [.conflict, .emailTaken], idempotent: true, exists: UserEndpoints.exists
         ) { call in
             try await UserEndpoints.change(call) { change, row in
@@ -274,11 +288,12 @@ enum UserIdentityEndpoints {
 
     private static let link = Endpoint(
         .post, path, id: "linkIdentity", tag: "Users",
-        summary: "Links an identity to the user by hand.", access: .right(.linkIdentities),
+        summary: "Links an identity to the user by its ids.", access: .right(.linkIdentities),
         body: .json(
             IdentityRow.shape.creating(
                 "IdentityCreation", required: ["provider", "issuer", "subject"])),
-        answers: [.created(IdentityRow.shape)], problems: [.reason(.identityConflict), .conflict],
+        answers: [.created(IdentityRow.shape).with(.etag)],
+        problems: [.reason(.identityConflict), .conflict],
         idempotent: true, exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
@@ -326,7 +341,8 @@ enum UserIdentityEndpoints {
         let permission = Permissions.permits(
             call.principal.subject, .unlinkIdentities, in: user.tenant, target: target)
         guard permission == .allowed else {
-            throw Problem.forbidden("The last identity cannot be removed; link another one first.")
+            throw Problem.forbidden(
+                "You cannot remove your last identity; link another one first, or ask an operator.")
         }
     }
 
@@ -340,9 +356,9 @@ enum UserIdentityEndpoints {
                     + "where the person signs in."),
             .readOnly(
                 "challenge", .string(min: 8, max: 8),
-                "Eight digits that Thinkwork's app asks for in addition to the token. The page at "
-                    + "`url` shows the person these digits, and the account to which the sign-in "
-                    + "is added."),
+                "A code of 8 digits. An app of the client `thinkwork` needs it in addition to the "
+                    + "token. The page at `url` shows the code, and the account to which the "
+                    + "identity is added."),
             .readOnly("expires_at", .timestamp, "When the token and the link expire."),
             ExpiryReason.field,
         ])
@@ -350,7 +366,7 @@ enum UserIdentityEndpoints {
     private static let grant = Endpoint(
         .post, UserEndpoints.path + "/{id}/link-grants", id: "createLinkGrant", tag: "Users",
         summary: "Creates a token that adds one identity to the user, once, within 30 minutes.",
-        access: .right(.linkIdentities), answers: [.created(grantShape)],
+        access: .right(.linkIdentities), answers: [.issued(grantShape)],
         problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()

@@ -159,7 +159,7 @@ package enum UserEndpoints {
     @Sendable private static func mayBeEdited(_ call: Call) async throws -> Bool {
         guard try await exists(call) else { return false }
         if let own = call.bound(.renameUser), try call.id() != own {
-            throw Problem.forbidden("The right \(Right.renameUser.rawValue) is missing.")
+            throw Problem.missing(Right.renameUser.rawValue)
         }
         return true
     }
@@ -190,7 +190,7 @@ package enum UserEndpoints {
             call.principal.subject, right, in: row.tenant, target: PermissionTarget(ownerID: row.id)
         )
         guard permission == .allowed else {
-            throw Problem.forbidden("The right \(right.rawValue) is missing.")
+            throw Problem.missing(right, permission)
         }
         guard new.role != row.role else { return }
         for role in [row.role, new.role] {
@@ -205,7 +205,7 @@ package enum UserEndpoints {
         let permission = Permissions.permits(
             call.principal.subject, .purgeUsers, in: try call.tenant.id)
         guard permission == .allowed else {
-            throw Problem.forbidden("Only an owner may purge a user.")
+            throw Problem.forbidden("Only an owner or a key of the platform may purge a user.")
         }
     }
 }
@@ -213,7 +213,9 @@ package enum UserEndpoints {
 extension UserFilter {
     /// The parameters of the list. They are also the members of a bulk action's `filter`.
     static let parameters: [QueryParameter] = [
-        .search,
+        .search(
+            "Only users whose email address and name together contain each of these words, in any "
+                + "case and order. A word of fewer than 3 characters must begin a word of them."),
         QueryParameter("ids", .array(of: .uuid, max: 200), "Only users with these ids."),
         QueryParameter(
             "status", .enumeration(of: User.Status.self), "Only users with this status."),
@@ -224,15 +226,19 @@ extension UserFilter {
         QueryParameter("external_id", .externalID, "Only the user with this external id."),
         .attributes,
         QueryParameter(
+            "created_since", .timestamp, "Only users who were created at or after this time."),
+        QueryParameter(
+            "created_until", .timestamp, "Only users who were created before this time."),
+        QueryParameter(
             "last_sign_in_since", .timestamp,
             "Only users who last signed in at or after this time."),
         QueryParameter(
             "last_sign_in_until", .timestamp,
             "Only users who last signed in before this time."),
-        QueryParameter("never_signed_in", .bool, "Only users who have never signed in."),
+        QueryParameter("never_signed_in", .bool, "If true: only users who have never signed in."),
         QueryParameter(
             "awaiting_approval", .bool,
-            "Only users who asked to join and wait for approval."),
+            "If true: only users who asked to join and are waiting for approval."),
     ]
 
     init(_ filter: ListFilter, _ call: Call) async throws {
@@ -245,6 +251,8 @@ extension UserFilter {
         }
         externalID = input.optionalString("external_id")
         attributes = try await call.attributes(of: filter)
+        createdSince = input.optionalTimestamp("created_since")
+        createdUntil = input.optionalTimestamp("created_until")
         signedInSince = input.optionalTimestamp("last_sign_in_since")
         signedInUntil = input.optionalTimestamp("last_sign_in_until")
         neverSignedIn = input.flag("never_signed_in")

@@ -55,12 +55,12 @@ extension UserRow: JSONView {
     var etag: String { ETag.version(version) }
 
     static let shape = ObjectShape(
-        "User",
+        "User", versioned: true,
         [
             .readOnly("id", .uuid, "The user's id."),
             .readOnly("tenant_id", .uuid, "The id of the tenant that the user belongs to."),
             FieldShape(
-                "email", .email, "The address, in the case in which it was given.",
+                "email", .email, "The email address, in upper and lower case as it was given.",
                 example: .string("ada@example.com")),
             .readOnly(
                 "email_verified_at", .timestamp, nullable: true,
@@ -73,13 +73,14 @@ extension UserRow: JSONView {
             .optional(
                 "role", .enumeration(of: UserRole.self),
                 "What the user may do in the tenant: a `member` has the fewest rights, an `admin` "
-                    + "the most. A new user without it becomes a `member`."),
+                    + "the most. If absent for a new user: `member`."),
             .readOnly(
                 "status", .enumeration(of: User.Status.self),
                 "`pending`: the person has not joined yet, for example because an invite is not "
-                    + "accepted or an approval is missing. `active`: the person can sign in. "
-                    + "`suspended`: sign-ins, sessions and keys are refused. `deleted`: the same, "
-                    + "and the user can be restored for 30 days."),
+                    + "accepted, an approval is missing, or an import brought neither a password "
+                    + "nor a sign-in. `active`: the person can sign in. "
+                    + "`suspended`: sign-ins, sessions and keys are refused. `deleted`: the same "
+                    + "as `suspended`, and the user can be restored for 30 days."),
             .readOnly(
                 "source", .enumeration(of: User.Source.self),
                 "How the user was added. `invite`: by an invite. `operator`: by an operator or "
@@ -97,8 +98,8 @@ extension UserRow: JSONView {
                 "Whether the policy's `inactivity` rules ignore this user; false for a new user."),
             .readOnly(
                 "merged_ids", .array(of: .uuid),
-                "The ids of users who were merged into this user. A request with one of these ids "
-                    + "reads this user."),
+                "The ids of users who were merged into this user. A GET request with one of these "
+                    + "ids returns this user."),
             .publicAttributes, .privateAttributes,
             .readOnly(
                 "identities", .array(of: .object(IdentityRow.shape)),
@@ -109,7 +110,8 @@ extension UserRow: JSONView {
                 "When the user was last changed. A sign-in alone does not count."),
             .readOnly(
                 "last_sign_in_at", .timestamp, nullable: true,
-                "When the user last signed in, to within a minute; `null` if never."),
+                "When the user last signed in; `null` if never. It is updated at most once a "
+                    + "minute."),
         ])
 
     /// The shape of a change. The address is read-only, since a new address must be verified first.
@@ -170,23 +172,26 @@ extension IdentityRow: JSONView {
                 "The kind of the provider."),
             FieldShape(
                 "issuer", .string(min: 1, max: 512, rule: .foreignID),
-                "The issuer. For a Cognito pool, it is the pool's id or, for people of an upstream "
-                    + "provider, `<pool>/<upstream>`.",
+                "The issuer. For a Cognito pool, it is the pool's id or, for people of an external "
+                    + "provider, `<pool>/<provider>`.",
                 example: .string("https://accounts.google.com")),
             FieldShape(
                 "subject", .string(min: 1, max: 255, rule: .foreignID),
                 "The person's identifier at the issuer; for a native user of a Cognito pool, the "
                     + "user name.",
                 example: .string("110169484474386276334")),
-            .nullable("email", .email, "The address that the provider last stated."),
+            .nullable(
+                "email", .email,
+                "The email address that the provider last stated; `null` if there is none."),
             .readOnly(
                 "email_vouched", .bool,
                 "Whether the provider was trusted to verify `email` when it last stated an "
                     + "address."),
             .readOnly(
                 "alias_count", .integer(0...Int.max),
-                "The number of the pool's `sub` values that are bound to the identity; at most one "
-                    + "for a native user of the pool."),
+                "For a Cognito pool: the number of `sub` values that are stored for the identity. "
+                    + "It is at most 1 for a native user of the pool, and at most 10 for a user of "
+                    + "an upstream provider. For any other provider, it is 0."),
             .readOnly("created_at", .timestamp, "When the identity was linked to the user."),
             .readOnly(
                 "last_used_at", .timestamp, nullable: true,
@@ -236,12 +241,12 @@ extension UserSessionRow {
             .readOnly("user_id", .uuid, "The id of the user who is signed in."),
             .readOnly(
                 "client", .string(),
-                "The app that the user signed in with, as the name of its contract, for example "
-                    + "`immich`."),
+                "The client, an app whose API this server implements, that the user signed in "
+                    + "with; for example `immich`."),
             .readOnly(
                 "device", .string(), nullable: true,
-                "The app's own name for the device or, without one, what the app reported about "
-                    + "it; `null` if it reported nothing."),
+                "The name that the app gave the device. If it gave none: what the app reported "
+                    + "about the device. `null` if it reported nothing."),
             .readOnly("created_at", .timestamp, "When the user signed in."),
             .readOnly(
                 "last_seen_at", .timestamp,

@@ -22,7 +22,7 @@ package struct Logo: Sendable, Equatable {
             }
         // A rewritten SVG may be longer than the upload, since its namespace is added.
         guard content.count <= Self.limit else {
-            throw LogoFault("has more than \(Self.limit) bytes when it is written out")
+            throw LogoFault("has more than \(Self.limit) bytes after the server rewrites it")
         }
     }
 }
@@ -53,12 +53,16 @@ enum PNGLogo {
             switch name {
             case "IHDR", "PLTE", "tRNS", "IDAT", "IEND":
                 let isRepeated = kept.contains(name) && !(name == "IDAT" && kept.last == "IDAT")
-                guard !isRepeated else { throw LogoFault("has its parts in a wrong order") }
+                guard !isRepeated else {
+                    throw LogoFault(
+                        "has a chunk twice or in the wrong "
+                            + "order")
+                }
                 kept.append(name)
                 made += whole
             default:
                 guard name.utf8.first.map({ $0 & 0x20 != 0 }) == true else {
-                    throw LogoFault("has a part that is unknown: \(name)")
+                    throw LogoFault("has an unknown critical chunk: \(name)")
                 }
             }
         }
@@ -88,14 +92,14 @@ enum PNGLogo {
         guard name == "IHDR", data.count == 13 else { throw LogoFault("has no header") }
         let (width, height) = (number(data.prefix(4)), number(data.dropFirst(4).prefix(4)))
         guard side.contains(width), side.contains(height) else {
-            throw LogoFault("is \(width) by \(height) pixels; at most 1024 by 1024 are taken")
+            throw LogoFault("is \(width) by \(height) pixels; at most 1024 by 1024 are accepted")
         }
         let form = Array(data.suffix(5))
         let depths: [UInt8: Set<UInt8>] = [
             0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
         ]
         guard depths[form[1]]?.contains(form[0]) == true, form[2] == 0, form[3] == 0, form[4] <= 1
-        else { throw LogoFault("is of a kind of PNG that is unknown") }
+        else { throw LogoFault("is a PNG with an unsupported colour type, depth or method") }
     }
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int {

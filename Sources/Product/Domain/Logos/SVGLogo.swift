@@ -31,7 +31,7 @@ enum SVGLogo {
             }
             guard elements.contains(tag.name), open.isEmpty == (tag.name == "svg") else {
                 throw LogoFault(
-                    "has the element `\(tag.name)`; only shapes are taken: save it as plain SVG")
+                    "has the element `\(tag.name)`; only shapes are accepted: save it as plain SVG")
             }
             guard open.count < depth else { throw LogoFault("is nested too deep") }
             made += "<\(tag.name)" + (try written(tag, isRoot: open.isEmpty))
@@ -47,17 +47,18 @@ enum SVGLogo {
         for (name, value) in tag.attributes where !idle.contains(name) {
             if name == "xmlns" || name.hasPrefix("xmlns:") {
                 guard isRoot, name != "xmlns" || value == namespace else {
-                    throw LogoFault("is not of the namespace \(namespace)")
+                    throw LogoFault("is not in the namespace \(namespace)")
                 }
                 continue
             }
             guard attributes.contains(name) else {
                 throw LogoFault(
-                    "has the attribute `\(name)`; write what it says as plain attributes, such as `fill`"
+                    "has the attribute `\(name)`; use plain attributes instead, such as `fill`"
                 )
             }
             guard isPlain(value) else {
-                throw LogoFault("has a value of `\(name)` that is not taken: a reference, perhaps")
+                throw LogoFault(
+                    "has a value of `\(name)` that is not allowed, such as a reference")
             }
             text += " \(name)=\"\(value)\""
         }
@@ -109,7 +110,7 @@ struct SVGReader {
         try skip()
         guard take("<") else {
             throw LogoFault(
-                at < bytes.count ? "has text, or a part that is not taken" : "breaks off")
+                at < bytes.count ? "has text, or a part that is not allowed" : "breaks off")
         }
         var tag = SVGTag(name: "", isEnd: take("/"))
         tag.name = try name()
@@ -120,7 +121,7 @@ struct SVGReader {
                 tag.isEmpty = true
                 return tag
             }
-            guard isSpaced, !tag.isEnd else { throw LogoFault("is no well-formed XML") }
+            guard isSpaced, !tag.isEnd else { throw LogoFault("is not well-formed XML") }
             let name = try name()
             guard !tag.attributes.contains(where: { $0.name == name }) else {
                 throw LogoFault("has the attribute `\(name)` twice in one element")
@@ -132,7 +133,7 @@ struct SVGReader {
     /// Checks that only white space and comments follow the root element; throws otherwise.
     mutating func end() throws(LogoFault) {
         try skip()
-        guard at == bytes.count else { throw LogoFault("has something behind its end") }
+        guard at == bytes.count else { throw LogoFault("has content after its end") }
     }
 
     /// Skips white space, comments, and an XML declaration at the very beginning.
@@ -173,7 +174,7 @@ struct SVGReader {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: ":"):
                 at += 1
             default:
-                guard at > start else { throw LogoFault("has a part that is not taken") }
+                guard at > start else { throw LogoFault("has a part that is not allowed") }
                 return String(decoding: bytes[start..<at], as: UTF8.self)
             }
         }
@@ -182,14 +183,14 @@ struct SVGReader {
 
     private mutating func value() throws(LogoFault) -> String {
         _ = skipSpace()
-        guard take("=") else { throw LogoFault("is no well-formed XML") }
+        guard take("=") else { throw LogoFault("is not well-formed XML") }
         _ = skipSpace()
         guard let quote = at < bytes.count ? bytes[at] : nil, quote == 0x22 || quote == 0x27,
             let end = bytes[(at + 1)...].firstIndex(of: quote)
-        else { throw LogoFault("is no well-formed XML") }
+        else { throw LogoFault("is not well-formed XML") }
         let text = bytes[(at + 1)..<end]
         guard !text.contains(where: { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }) else {
-            throw LogoFault("has an entity, which is not taken")
+            throw LogoFault("has an entity, which is not allowed")
         }
         at = end + 1
         return String(decoding: text, as: UTF8.self)

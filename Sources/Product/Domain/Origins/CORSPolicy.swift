@@ -177,9 +177,10 @@ package struct CORSProfile: Sendable, Equatable {
         "x-api-key", "x-immich-user-token", "x-immich-session-token",
     ]
 
-    static let exposedHeaders =
+    package static let exposedHeaders =
         "x-request-id, x-immich-cid, retry-after, etag, location, link, www-authenticate, "
-        + "ratelimit-limit, ratelimit-remaining, ratelimit-reset, x-gatehouse-position"
+        + "ratelimit-limit, ratelimit-remaining, ratelimit-reset, x-gatehouse-position, "
+        + "idempotent-replayed"
 
     /// The methods that are allowed for an unknown route: all, so that the preflight passes and the
     /// page sees the 404 that follows.

@@ -136,6 +136,8 @@ package struct TraceEntry: Sendable, Equatable {
     /// The `result` of a step of rule 8 if the address of the existing account was never proved. An
     /// operator must then decide whose account it is.
     package static let addressUnproved = "address_unproved"
+    /// The `result` of a step of rule 5 if the address is proved.
+    package static let addressProved = "vouched for"
 
     package var rule: Rule
     /// A reason's or outcome's raw value, or a short step name; shown in the console.

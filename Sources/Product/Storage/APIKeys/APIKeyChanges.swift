@@ -140,7 +140,9 @@ extension Database {
                 try await !change.claim("locator", secret.locator)
             {
                 throw StorageFailure.conflict(
-                    code: "conflict", detail: "A tenant's key already has the locator of this key.",
+                    code: "conflict",
+                    detail: "A tenant's key has the same locator as this setup "
+                        + "key; make a new setup key.",
                     id: nil)
             }
             try await change.audit(.apiKeyCreated, AuditTarget("api_key", id, "Setup key"))

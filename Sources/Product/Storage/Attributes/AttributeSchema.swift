@@ -169,7 +169,8 @@ package struct AttributeRule: Sendable, Equatable {
         }
         guard isIndexed else { return nil }
         guard let word = value.indexedWord else {
-            return AttributeFault(name, .wrongType, "is indexed, so it must be no list or object")
+            return AttributeFault(
+                name, .wrongType, "is indexed, so it must not be a list or an object")
         }
         return word.utf8.count <= Self.indexedLimit
             ? nil
@@ -213,22 +214,30 @@ extension AttributeSchema {
         }
         if indexed.count > Self.indexedLimit {
             faults.append(
-                AttributeFault(nil, .tooLong, "must have at most \(Self.indexedLimit) indexed"))
+                AttributeFault(
+                    nil, .tooLong,
+                    "must have at most \(Self.indexedLimit) indexed attributes"))
         }
         for entry in entries {
             let rule = entry.rule
             if rule.isInToken, rule.audience == .private {
                 faults.append(
-                    AttributeFault(entry.name, .notAllowed, "is private, so no token carries it"))
+                    AttributeFault(
+                        entry.name, .notAllowed,
+                        "is private, so `in_token` must be "
+                            + "false"))
             }
             if rule.isIndexed, rule.type == .array || rule.type == .object {
                 faults.append(
                     AttributeFault(
-                        entry.name, .notAllowed, "is a list or an object, which is not indexed"))
+                        entry.name, .notAllowed,
+                        "is a list or an object, which cannot be indexed"))
             }
             if let values = rule.values {
                 if values.isEmpty {
-                    faults.append(AttributeFault(entry.name, .invalid, "has no value to choose"))
+                    faults.append(
+                        AttributeFault(
+                            entry.name, .invalid, "must have at least one value in `enum`"))
                 }
                 if JSONValue.array(values).encoded().count > Self.enumLimit {
                     faults.append(

@@ -165,7 +165,8 @@ extension Change {
         guard others.isEmpty else {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: "The host \(host) is below a domain that another tenant has proved.",
+                detail: "The host \(host) is at or below a domain that another tenant has "
+                    + "verified.",
                 id: nil)
         }
     }

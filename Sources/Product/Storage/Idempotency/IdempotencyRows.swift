@@ -47,8 +47,9 @@ package struct IdempotencyRow: Sendable {
 
 /// Responses stored under Idempotency-Keys, shared by all replicas.
 extension Database {
-    /// Seconds after which another request may take over a claim without a response. Every request
-    /// is answered within half of that time, so by then the server with the claim has failed.
+    /// Seconds after which another request may take over a claim without a response. Almost every
+    /// request is answered within half of that time. One that takes longer, such as a list of
+    /// invites, then finds its claim taken, and its transaction changes nothing.
     static let claimHolds: Int64 = 10
 
     /// Claims the key for this request, or returns the state of an earlier request with the same

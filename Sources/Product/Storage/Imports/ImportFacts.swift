@@ -285,7 +285,7 @@ extension ImportFacts {
                     row: row.row, rules.conflict == .skip ? .unchanged : .failed,
                     code: "email_taken", detail: "A user of this tenant has the address.",
                     targetType: "user", targetID: known.id)
-                if named != nil { result.detail = "A user of this tenant has the id." }
+                if named != nil { result.detail = "A user of this tenant has the row's `id`." }
                 result.externalID = contested
                 return .result(result)
             }
@@ -304,7 +304,11 @@ extension ImportFacts {
     private static func deleted(_ row: Int, _ named: Known?) -> JobResult {
         guard let named, named.status == .deleted else {
             return JobResult(
-                row, ImportFault("user_deleted", "The row is of a user who was deleted."),
+                row,
+                ImportFault(
+                    "user_deleted",
+                    "The file marks this user as deleted, so no "
+                        + "user was created."),
                 about: named?.id)
         }
         return JobResult(

@@ -34,9 +34,8 @@ package struct InviteRequest: Sendable {
     package var returnTo: String?
     /// The widest role that the inviter may give; `nil` if the inviter may give none.
     var widest: UserRole?
-    /// The rights that the inviter lacks for giving the role of an admin; they are named in a
-    /// refusal.
-    package var lacks: [String] = []
+    /// The rights that the inviter lacks for giving each role; they are named in a refusal.
+    package var lacks: [UserRole: [String]] = [:]
     /// The latest permitted end of the invite, which is the expiry of the inviting key; `nil` for
     /// no limit.
     package var latest: Timestamp?
@@ -89,8 +88,8 @@ package enum InviteRefusal: Error, Sendable, Equatable {
     /// The named quota of the policy is used up; it has room again after `seconds`.
     case quota(String, limit: Int, seconds: Int64)
     /// The inviter may not give the role. `lacks` lists the rights that the inviter lacks for
-    /// giving the role of an admin.
-    case roleTooWide(lacks: [String])
+    /// giving it.
+    case roleTooWide(UserRole, lacks: [String])
 }
 
 extension Change {
@@ -103,7 +102,7 @@ extension Change {
         let policy = try await policy().policy
         let role = request.role ?? request.defaultRole ?? policy.givenRole
         guard let widest = request.widest, role <= widest else {
-            throw InviteRefusal.roleTooWide(lacks: request.lacks)
+            throw InviteRefusal.roleTooWide(role, lacks: request.lacks[role] ?? [])
         }
         try Self.requireTaken(request.email, by: policy)
         try await checkMail(of: request, policy)
@@ -120,7 +119,8 @@ extension Change {
                     return try Self.standing(pending, standsAsAsked)
                 }
                 guard pending.role <= widest else {
-                    throw InviteRefusal.roleTooWide(lacks: request.lacks)
+                    throw InviteRefusal.roleTooWide(
+                        pending.role, lacks: request.lacks[pending.role] ?? [])
                 }
                 guard !request.resend else { return try await renew(pending, request) }
                 return try await give(role, to: pending, until: request.latest)
@@ -175,7 +175,8 @@ extension Change {
     private static func requireTaken(_ email: EmailAddress, by policy: TenantPolicy) throws {
         guard policy.signUp != .closed else {
             throw StorageFailure.conflict(
-                code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
+                code: "sign_up_closed",
+                detail: "The tenant's policy has `sign_up` set to `closed`.", id: nil)
         }
         let domain = email.domain.ascii
         guard policy.allows(domain: domain) || policy.externalInvites else {
@@ -229,7 +230,8 @@ extension Change {
         let policy = try await policy().policy
         guard policy.signUp != .closed else {
             throw StorageFailure.conflict(
-                code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
+                code: "sign_up_closed",
+                detail: "The tenant's policy has `sign_up` set to `closed`.", id: nil)
         }
         switch invite.status(at: now) {
         case .accepted:

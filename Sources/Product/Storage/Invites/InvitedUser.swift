@@ -218,7 +218,8 @@ extension Change {
         guard let other: UUID = try rows.first?.get(0) else { return }
         throw StorageFailure.conflict(
             code: "conflict",
-            detail: "Another user has the external id, or the person has another.", id: other)
+            detail: "Another user has this external id, or this person has a different one.",
+            id: other)
     }
 
     /// Throws 409 with the pending invite's id if that invite has another external id. Without
@@ -229,7 +230,9 @@ extension Change {
             !sameBytes(externalID, pending.externalID ?? "")
         else { return }
         throw StorageFailure.conflict(
-            code: "conflict", detail: "The address has a pending invite with another external id.",
+            code: "conflict",
+            detail: "The address has a pending invite with another external id; revoke that invite "
+                + "first.",
             id: pending.id)
     }
 

@@ -37,7 +37,8 @@ extension Change {
             throw WrongJobState(detail: "The job is \(job.status.rawValue) already.")
         }
         guard !job.isUndoing else {
-            throw WrongJobState(detail: "The job is being undone, which can only pause.")
+            throw WrongJobState(
+                detail: "The job is being undone. An undo can be paused, but not cancelled.")
         }
         return try await end(job, .cancelled)
     }

@@ -107,7 +107,8 @@ extension Change {
         // Locks the tenant: otherwise the count could miss a link that a concurrent request makes.
         guard try await lockPolicy().policy.signUp != .closed else {
             throw StorageFailure.conflict(
-                code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
+                code: "sign_up_closed",
+                detail: "The tenant's policy has `sign_up` set to `closed`.", id: nil)
         }
         try await requireRoomForJoinLink()
         let token = TenantToken.make(locator: try await locator())

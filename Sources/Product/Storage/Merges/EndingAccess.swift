@@ -69,7 +69,8 @@ extension Change {
             reasons.append(
                 .init(
                     pointer: "/winner/status",
-                    detail: "The winner was deleted since; restore it first."))
+                    detail: "The winner has been deleted since the merge; restore the winner "
+                        + "first."))
         }
         return reasons
     }

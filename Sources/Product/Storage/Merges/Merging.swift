@@ -50,7 +50,9 @@ extension Change {
         guard unproved.isEmpty else {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: "The winner's sign-ins were never proved; make the other the winner.",
+                detail:
+                    "The winner is pending and has a sign-in that was never proved; make the other "
+                    + "user the winner.",
                 id: winner.id)
         }
     }

@@ -77,7 +77,9 @@ extension Change {
             WHERE tenant_id = \(tenant) AND loser_id = \(user) AND status = 'done'
             """
         ).first?.get(0)
-        let detail = later.map { "The winner was merged itself; undo the merge \($0) first." }
+        let detail = later.map {
+            "The winner has since been merged into another user; undo the merge \($0) first."
+        }
         return UndoConflict(
             reasons: [.init(pointer: "/winner", detail: detail ?? "The winner was purged.")])
     }
@@ -119,7 +121,9 @@ extension Change {
             WHERE u.tenant_id = \(tenant) AND u.id = \(id)
             """)
         let reasons = try taken.all { row throws(PostgresError) in
-            UndoConflict.Reason(pointer: try row.get(0), detail: "Another user has it by now.")
+            UndoConflict.Reason(
+                pointer: try row.get(0),
+                detail: "Another user now has this address or external id.")
         }
         guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
     }

@@ -323,7 +323,8 @@ extension Change {
         guard try await !factors(of: person.id).areUnusable else {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: "None of the remaining second factors can be used.",
+                detail:
+                    "Only passkeys that cannot be used would be left; add a passkey first.",
                 id: nil)
         }
         try await factorRemoved(from: person.id)

@@ -97,7 +97,8 @@ extension Change {
             """)
         try await query(
             """
-            UPDATE tenants SET policy_version = \(Int(policy.version)), updated_at = \(now),
+            UPDATE tenants SET policy_version = \(Int(policy.version)),
+                version = version + 1, updated_at = \(now),
                 inactivity_since = CASE WHEN \(isOff) THEN NULL WHEN \(isSame) THEN inactivity_since
                     ELSE \(now) END
             WHERE id = \(tenant)

@@ -76,7 +76,7 @@ struct Limit: Sendable {
         verdict.trace = [
             TraceEntry(
                 rule: .limit, result: Reason.rateLimited.rawValue,
-                detail: "\(most) a minute of the \(of)")
+                detail: "more than \(most) refusals a minute for the \(of)")
         ]
         return verdict
     }

@@ -93,7 +93,9 @@ extension Change {
     }
 
     private static let nothingToResolve = StorageFailure.conflict(
-        code: "conflict", detail: "This decision leaves nothing to resolve.", id: nil)
+        code: "conflict",
+        detail: "Only an `identity_link_required` decision about an account whose address was "
+            + "never proved can be resolved.", id: nil)
 
     /// Locks the person as a sign-in does, in the same order.
     private func lockPerson(

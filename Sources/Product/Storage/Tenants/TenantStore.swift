@@ -133,7 +133,7 @@ extension Database {
     /// attributes.
     package func createTenant(
         id: UUID = .random(), slug: String, name: String, policy: JSONValue,
-        externalID: String? = nil,
+        externalID: String? = nil, appearance: Appearance = Appearance(),
         attributes: AttributePair = AttributePair(), by actor: Actor
     ) async throws -> TenantRow {
         try attributes.requireWithinLimits()
@@ -153,17 +153,20 @@ extension Database {
             let rows = try await TenantRow.refusingTakenID {
                 try await change.query(
                     """
-                    INSERT INTO tenants (id, slug, name, locator, external_id, public_attributes,
-                        private_attributes, created_at, updated_at)
+                    INSERT INTO tenants (id, slug, name, locator, external_id, appearance_name,
+                        appearance_accent, public_attributes, private_attributes, created_at,
+                        updated_at)
                     VALUES (\(id), \(slug), \(name), \(locator), \(externalID),
-                        \(attributes.public.text), \(attributes.private.text), \(change.now),
-                        \(change.now))
+                        \(appearance.name), \(appearance.accent), \(attributes.public.text),
+                        \(attributes.private.text), \(change.now), \(change.now))
                     RETURNING \(TenantRow.columns)
                     """)
             }
             if externalID != nil { try await change.claim(externalID: externalID) }
             var changes = AuditChanges()
             changes.add("external_id", nil, externalID)
+            changes.add("appearance_name", nil, appearance.name)
+            changes.add("appearance_accent", nil, appearance.accent)
             changes.add(AttributePair(), attributes)
             try await change.audit(.tenantCreated, AuditTarget("tenant", id, name), changes)
             return try rows.only(TenantRow.init)

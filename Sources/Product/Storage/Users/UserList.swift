@@ -18,6 +18,10 @@ package struct UserFilter: Sendable {
     package var externalID: String?
     /// Values that indexed attributes must have, in the form of the index.
     package var attributes: [(name: String, value: String)] = []
+    /// The earliest time of the creation, inclusive.
+    package var createdSince: Timestamp?
+    /// The latest time of the creation, exclusive.
+    package var createdUntil: Timestamp?
     /// The earliest time of the last sign-in, inclusive.
     package var signedInSince: Timestamp?
     /// The latest time of the last sign-in, exclusive.
@@ -41,8 +45,8 @@ package struct UserFilter: Sendable {
     /// Whether the filters admit most users. The text and the other filters that are searched
     /// before the list is read are not considered.
     fileprivate var isWide: Bool {
-        status == nil && role == nil && signedInSince == nil && signedInUntil == nil
-            && !neverSignedIn && !awaitingApproval
+        status == nil && role == nil && createdSince == nil && createdUntil == nil
+            && signedInSince == nil && signedInUntil == nil && !neverSignedIn && !awaitingApproval
     }
 
     /// The conditions on the columns of `users`. Filters that are searched before the list is read,
@@ -55,6 +59,8 @@ package struct UserFilter: Sendable {
             sql += " AND status <> 'deleted'"
         }
         if let role { sql += " AND role = \(role)" }
+        if let createdSince { sql += " AND created_at >= \(createdSince)" }
+        if let createdUntil { sql += " AND created_at < \(createdUntil)" }
         if let signedInSince { sql += " AND last_sign_in_at >= \(signedInSince)" }
         if let signedInUntil { sql += " AND last_sign_in_at < \(signedInUntil)" }
         if neverSignedIn { sql += " AND last_sign_in_at IS NULL" }

@@ -4,21 +4,21 @@ import HTTP
 /// console's content security policy.
 struct StaticPage: Sendable {
     private let asset: Asset
-    private let styleDigest: String
+    private let policy: String
 
-    /// Creates the page. `styleDigest` is the SHA-256 hash of the page's only `<style>` in base64;
-    /// all other inline code is blocked.
-    init(html: [UInt8], styleDigest: String) {
+    /// Creates the page. The digests are the SHA-256 hashes in base64 of the page's only `<style>`
+    /// and, if it has one, its only `<script>`; all other inline code is blocked.
+    init(html: [UInt8], styleDigest: String, scriptDigest: String? = nil) {
         asset = Asset(html, type: ContentType.html)
-        self.styleDigest = styleDigest
+        policy =
+            "default-src 'none'; style-src 'sha256-\(styleDigest)'; "
+            + (scriptDigest.map { "script-src 'sha256-\($0)'; " } ?? "")
+            + "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }
 
     func response(for request: Request) -> Response {
         var answer = asset.response(for: request, cacheControl: "no-cache")
-        answer.set(
-            "content-security-policy",
-            "default-src 'none'; style-src 'sha256-\(styleDigest)'; img-src 'self'; "
-                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+        answer.set("content-security-policy", policy)
         return answer
     }
 }

@@ -109,11 +109,29 @@ struct Mounts: Sendable {
 
 /// `/.well-known/jwks.json`: the public keys of access tokens (RFC 7517 section 5).
 enum KeySetEndpoint {
+    private static let shape = ObjectShape(
+        "KeySet", open: true,
+        [
+            .required(
+                "keys",
+                .array(
+                    of: .object(
+                        ObjectShape(
+                            "JSONWebKey", open: true,
+                            [
+                                .required("kty", .string(), "The type of the key (RFC 7518)."),
+                                .required(
+                                    "kid", .string(), "The id that the header of a token names."),
+                                .required("alg", .string(), "The algorithm of the signatures."),
+                            ]))),
+                "The keys whose signatures are valid now, and those that will be used next.")
+        ])
+
     static let endpoint = Endpoint(
         .get, "/.well-known/jwks.json", id: "getKeySet", tag: "Keys",
         summary: "Returns the public keys with which the signatures of access tokens are verified.",
         access: .open,
-        answers: [Answer(200, .other(["application/jwk-set+json"]))]
+        answers: [Answer(200, .other([.object("application/jwk-set+json", shape)]))]
     ) { call in
         var answer = Response(
             200, type: "application/jwk-set+json", try await call.application.tokens.keySet())

@@ -41,7 +41,7 @@ extension Evaluation {
             return nil
         }
         guard addressTrust > .none else { return refuse(.addressTrust, .emailUnverified, "") }
-        note(.addressTrust, "vouched for", addressTrust.rawValue)
+        note(.addressTrust, TraceEntry.addressProved, addressTrust.rawValue)
         return nil
     }
 }

@@ -11,7 +11,7 @@ extension Verdict {
         verdict.trace = [
             TraceEntry(
                 rule: .confirmation, result: Reason.identityConflict.rawValue,
-                detail: "another sub than the one that is bound: the name was given anew")
+                detail: "the pool has given the user name to another person")
         ]
         return verdict
     }
@@ -53,7 +53,8 @@ extension Evaluation {
 
     private mutating func refuseNewcomer(_ rule: Rule, _ former: KnownIdentity) -> Verdict {
         var verdict = refuse(
-            rule, .identityConflict, "the name was given anew", tenant: former.tenantID)
+            rule, .identityConflict, "the pool has given the user name to another person",
+            tenant: former.tenantID)
         verdict.nameGivenAnew = former.identityID
         return verdict
     }

@@ -46,7 +46,9 @@ extension ClientCall {
         return try await scope.change(by: actor(user, caller)) { change in
             let row = try await lock(id, in: change, for: caller)
             guard row.key.scopes.allSatisfy({ ManagementScope(rawValue: $0) == nil }) else {
-                throw Problem.forbidden("An app cannot rotate a key that manages the tenant.")
+                throw Problem.forbidden(
+                    "An app cannot rotate a key that manages the tenant; rotate it with "
+                        + "POST /v1/tenants/{tenant}/api-keys/{id}/rotate.")
             }
             let secret = row.key.environment == .live ? secrets.live : secrets.test
             let next = try APIKeyRotation.rotate(

@@ -144,7 +144,7 @@ enum DeepRecallLinks {
             return .json(
                 409, bytes: told("conflict", "This account is linked to another user").encoded())
         case .unknown, .used, .over, .refused:
-            throw DeepRecall.bad("The link grant is not valid, or not any more")
+            throw DeepRecall.bad("The link grant is not valid, or is no longer valid")
         }
         return .ok(
             told(

@@ -98,7 +98,9 @@ enum HostedSignIn {
     /// Throws if a form was sent from another site, judged by Fetch Metadata or else by the origin.
     static func requireOwnPage(_ call: Call) throws {
         let request = call.request
-        var refusal = Problem.forbidden("The form came from another page.")
+        var refusal = Problem.forbidden(
+            "The form was sent from another site; open this page and "
+                + "send it again.")
         refusal.cause = SignInRefusal.causeStart + "foreign_form"
         if let site = request.first("sec-fetch-site") {
             guard site == "same-origin" else { throw refusal }

@@ -18,7 +18,7 @@ enum OperatorLogin {
     private static let redirect = Answer(
         303,
         summary: "Redirects to the provider or to the console; after an error, to the sign-in page."
-    )
+    ).with(.location)
 
     private static let signIn = Endpoint(
         .get, "/v1/session/provider", id: "beginProviderSignIn", tag: "Session",

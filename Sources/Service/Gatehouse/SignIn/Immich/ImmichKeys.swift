@@ -151,9 +151,14 @@ enum ImmichKeys {
         return name
     }
 
+    /// The allowed numbers of a key's permissions.
+    private static let counts = 1...200
+
     private static func permissions(_ input: Input) throws -> [String] {
-        guard let given = input["permissions"]?.array, !given.isEmpty, given.count <= 200 else {
-            throw Immich.invalid("permissions", "must contain at least 1 elements")
+        guard let given = input["permissions"]?.array, counts.contains(given.count) else {
+            throw Immich.invalid(
+                "permissions",
+                "must contain \(counts.lowerBound) to \(counts.upperBound) elements")
         }
         return try given.map { value in
             guard let text = value.string, isPermission(text) else {

@@ -58,7 +58,7 @@ enum ImmichUser {
                 let address = try? EmailAddress(email, allowSingleLabel: call.allowsSingleLabel)
             else { throw Immich.invalid("email", "must be an email") }
             guard sameBytes(address.key, user.emailKey) else {
-                throw Immich.bad("email is changed by an administrator of the server")
+                throw Immich.bad("email can be changed only by an administrator of the server")
             }
         }
     }

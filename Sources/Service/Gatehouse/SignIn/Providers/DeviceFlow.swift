@@ -37,7 +37,7 @@ extension ClientCall {
     func person(gitHubToken token: String) async throws -> ProvedPerson {
         let remote = try await remote(.github)
         guard (1...512).contains(token.utf8.count) else {
-            throw SignInRefusal.notProved("the token is no token")
+            throw SignInRefusal.notProved("the token is malformed")
         }
         let issuedAt = try await remote.requireOurs(token)
         var person = try await remote.gitHubPerson(token)

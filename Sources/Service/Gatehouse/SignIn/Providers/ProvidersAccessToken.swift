@@ -52,10 +52,11 @@ extension RemoteProvider {
         // does not name the client.
         let given = answer["client_id"]?.string.map { [$0] } ?? audiences
         guard party.takesOne(of: given), !given.isEmpty else {
-            throw SignInRefusal.notProved("the access token is another client's")
+            throw SignInRefusal.notProved(
+                "the access token was not issued to this server's client")
         }
         guard let subject = answer["sub"]?.string, (1...255).contains(subject.utf8.count) else {
-            throw SignInRefusal.notProved("the access token is of nobody")
+            throw SignInRefusal.notProved("the access token has no valid `sub`")
         }
         return ProvedPerson(
             provider: row, subject: subject, audience: clientID,

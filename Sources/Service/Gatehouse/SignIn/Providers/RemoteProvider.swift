@@ -225,7 +225,7 @@ extension RemoteProvider {
         _ method: HTTP.Method, _ url: String, bearer: String
     ) throws -> OutboundRequest {
         guard bearer.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw SignInRefusal.notProved("the token is no token")
+            throw SignInRefusal.notProved("the token is malformed")
         }
         return OutboundRequest(method, url, fields: [Field("authorization", "Bearer \(bearer)")])
     }
@@ -337,7 +337,8 @@ extension RemoteProvider {
                 fields: [Field("content-type", "application/json"), basic(clientID, secret)],
                 body: body.encoded()))
         guard answer["error"] == nil, answer["user"]?["id"]?.int != nil else {
-            throw SignInRefusal.notProved("the GitHub token is not ours")
+            throw SignInRefusal.notProved(
+                "the GitHub token was not issued to this server's client")
         }
         guard let made = answer["created_at"]?.string.flatMap({ Timestamp($0) }) else {
             return .unknown

@@ -197,7 +197,10 @@ struct Credential: Sendable {
         var found: [String] = []
         for line in request.all("authorization") {
             guard let text = Self.bare(line) else {
-                throw Problem(.invalidRequest, "The Authorization header is not understood.")
+                throw Problem(
+                    .invalidRequest,
+                    "The Authorization header must be `Bearer` or `ApiKey` and a credential, or "
+                        + "the credential alone.")
             }
             found.append(text)
         }

@@ -95,7 +95,7 @@ extension SignInRefusal {
         case .passwordGuessable:
             Problem(
                 .invalidRequest,
-                "The password is too common; choose another.")
+                "The password is too easy to guess; choose another.")
         case .oldPasswordNeeded:
             Problem(.invalidRequest, "The current password is required.")
         }

@@ -313,7 +313,7 @@ enum TimeTrackerKeys {
     /// keys, and keep access after the key is revoked.
     private static func owner(_ call: ClientCall) async throws -> UserRow {
         guard case .person(let person) = try await call.caller() else {
-            throw Problem.forbidden("API keys are managed in a signed-in session.")
+            throw Problem.forbidden("Only a signed-in session may manage API keys.")
         }
         return person.user
     }
