@@ -216,7 +216,8 @@ package enum APIKeyEndpoints {
         Endpoint(
             .post, "\(collection.path)/{id}/revoke", id: collection.operation("revoke"),
             tag: "API keys",
-            summary: "Revokes a key at once and permanently. Revoking it again changes nothing.",
+            summary: "Revokes a key at once and permanently. Revoking it again without `made_by` "
+                + "changes nothing.",
             access: collection.access(.revokeKeys),
             body: .json(
                 ObjectShape(
@@ -228,10 +229,11 @@ package enum APIKeyEndpoints {
                         .optional(
                             "made_by", .bool,
                             "Whether to also revoke all keys that were created with this key, "
-                                + "directly or through other keys. The jobs, links and hook "
-                                + "credentials of these keys end as well, and so do their invites "
-                                + "that are not accepted and their operators who never signed in. "
-                                + "In the response, `review` lists the objects that are still in "
+                                + "directly or through other keys. The jobs of these keys stop. "
+                                + "Their hook credentials and most of their links end, and so do "
+                                + "their invites that are not accepted and their operators who "
+                                + "never signed in. "
+                                + "In the response, `review` lists objects that can still be in "
                                 + "use."),
                     ])),
             answers: [.ok(APIKeyRow.shape.adding("APIKeyRevoked", EndedView.fields))],
@@ -442,8 +444,9 @@ extension APIKeyFilter {
     static let parameters: [QueryParameter] = [
         QueryParameter(
             "q", .string(min: 1, max: 255),
-            "Only keys whose name contains each of these words, in any case and order. A word of "
-                + "fewer than 3 characters must begin a word of the name."),
+            "Only keys whose name contains each of these words, in any case and order; only the "
+                + "first 8 words count. A word of fewer than 3 characters must begin a word of the "
+                + "name."),
         QueryParameter(
             "status", .enumeration(of: APIKey.Status.self), "Only keys with this status."),
         QueryParameter(
@@ -457,8 +460,8 @@ extension APIKeyFilter {
             "given_before", .bool,
             "If true: only active keys that need a review. An older version of "
                 + "Gatehouse gave such a key a scope that is as strong as an admin's rights, "
-                + "without a check of the creator's rights. In addition, the creator does not have "
-                + "an admin's rights now, or the key is limited by `allowed_ips`, "
+                + "without a check of the creator's rights. In addition, the creator is not an "
+                + "operator with an admin's rights now, or the key is limited by `allowed_ips`, "
                 + "`allowed_origins` or `rate_limit`."),
     ]
 
@@ -522,7 +525,7 @@ package enum ScopeEndpoints {
                 "admin_equivalent", .bool,
                 "Whether a key with this scope can obtain the rights of an admin. Only a caller "
                     + "with these rights may grant such a scope. A key with `allowed_ips`, "
-                    + "`allowed_origins` or `rate_limit` cannot have such a scope, except "
+                    + "`allowed_origins` or `rate_limit` cannot be given such a scope, except "
                     + "`hooks:signup`."),
             .readOnly(
                 "rights", .array(of: .string()),

@@ -105,7 +105,7 @@ extension APIKeyRow {
             .nullable(
                 "expires_at", .timestamp,
                 "When the key expires; `null` if it never does. A key that an API key creates "
-                    + "expires with its creator by default."),
+                    + "gets the expiry of its creator by default."),
             FieldShape(
                 "allowed_ips", .array(of: .string(min: 1, max: 50), max: 100),
                 "The addresses or blocks (CIDR) that the key may be used from; empty for any.",
@@ -117,8 +117,7 @@ extension APIKeyRow {
             .readOnly(
                 "last_used_at", .timestamp, nullable: true,
                 "When the key was last used, as a credential or in a successful verification; "
-                    + "`null` if never. The answer to a change may lack the uses of the last "
-                    + "seconds; a `GET` has them."),
+                    + "`null` if never. Uses in the last seconds may be missing."),
             .readOnly(
                 "last_used_ip", .string(), nullable: true,
                 "The IP address of the last use; `null` if there was no use, or if its address is "
@@ -130,11 +129,11 @@ extension APIKeyRow {
             .readOnly(
                 "revoked_at", .timestamp, nullable: true,
                 "When the key was revoked, or else when the user who owns it was deleted; `null` "
-                    + "if neither happened."),
+                    + "if the key is not revoked and the user is not deleted now."),
             .readOnly(
                 "revocation_reason", .string(), nullable: true,
-                "Why the key was revoked; `owner_deleted` while the user who owns the key is "
-                    + "deleted, and `null` if no reason was given."),
+                "Why the key was revoked; `null` if no reason was given, and `owner_deleted` if "
+                    + "the key ended only because the user who owns it is deleted."),
         ])
 
     /// The description of a key's status, wherever a response has it.
@@ -271,10 +270,9 @@ enum EndedView {
         ),
         .readOnly(
             "review", .array(of: .object(item)), always: false,
-            "If the request had `made_by`: objects that these keys created or changed and that are "
-                + "still in use. They stay until an operator acts. At most "
-                + "\(EndedWithKey.reviewLimit) per tenant are listed; users who are not admins "
-                + "come last."),
+            "If the request had `made_by`: objects that these keys created or changed, that did "
+                + "not end, and that can still be in use. Per tenant, at most "
+                + "\(EndedWithKey.reviewLimit) are listed; users who are not admins come last."),
         .readOnly(
             "review_total", .integer(0...Int.max), always: false,
             "If the request had `made_by`: the number of all objects to review, including those "

@@ -10,8 +10,8 @@ enum IntrospectionEndpoint {
         .post, "/oauth/introspect", id: "introspect", tag: "API keys",
         summary: "Returns whether an API key or an app's token is active (RFC 7662).",
         notes: """
-            To get a result, the caller needs the scope `keys:verify` and a key of the platform or \
-            of the tenant to which the examined token belongs. Every other caller gets 200 and \
+            To get a result, the caller needs the scope `keys:verify`, and must belong to the \
+            platform or to the tenant of the examined token. Every other caller gets 200 and \
             `{"active":false}`.
             """,
         access: .principal,

@@ -59,7 +59,7 @@ enum KeyVerificationEndpoints {
     private static let scopeText = """
         To get a verdict, the caller needs the scope `keys:verify`. A caller of the platform can \
         verify every key, a caller of a tenant only the keys of its tenant. In all other cases, \
-        the response is 200 with `{"valid":false,"code":"unknown"}`, as if the key did not exist.
+        the verdict is `{"valid":false,"code":"unknown"}`, as if the key did not exist.
         """
 
     private static let asked = ObjectShape(
@@ -91,9 +91,10 @@ enum KeyVerificationEndpoints {
                 "code",
                 .enumeration(APIKeyVerdict.allCases.filter { $0 != .valid }.map(\.rawValue)),
                 always: false,
-                "Why the key is not valid; absent if it is. `unknown`: no key has this secret, or "
-                    + "the caller may not verify the key. `user_suspended`, `user_pending` and "
-                    + "`user_deleted` are about the user who owns the key."),
+                "Why the key is not valid; absent if it is. `unknown`: no key has this secret, "
+                    + "the key's tenant is deleted, or the caller may not verify the key. "
+                    + "`user_suspended`, `user_pending` and `user_deleted` are about the user who "
+                    + "owns the key."),
             .readOnly(
                 "retry_after", .integer(1...60), always: false,
                 "If the key is over its limit per minute: the seconds until it is valid again."),
@@ -193,8 +194,8 @@ enum KeyIdentification {
             .readOnly("status", .enumeration(of: APIKey.Status.self), APIKeyRow.statusText),
             .readOnly(
                 "leaked_at", .timestamp, nullable: true,
-                "When the key was last sent in a URL, from which access logs may have stored it; "
-                    + "`null` if never."),
+                "When the audit log last recorded that the key was sent in a URL, from which "
+                    + "access logs may have stored it; `null` if there is no such record."),
         ])
 }
 

@@ -156,8 +156,8 @@ enum OwnSessionEndpoints {
                     + "browser sent none."),
             .readOnly(
                 "method", .enumeration(of: SignInMethod.self),
-                "How the operator signed in or, after a step-up, how the operator last stepped "
-                    + "up."),
+                "How the operator signed in or, if it was later, how the operator last stepped up "
+                    + "or which second factor the operator set up."),
             .readOnly("created_at", .timestamp, "When the session began."),
             .readOnly(
                 "last_seen_at", .timestamp,

@@ -44,7 +44,8 @@ package enum ClientEndpoints {
 
     private static let put = Endpoint(
         .put, "\(path)/{client}", id: "putClient", tag: "Clients",
-        summary: "Sets a client's settings. Settings that are absent get their default.",
+        summary: "Sets a client's settings. Settings that are absent get their default, except the "
+            + "`secret`, which stays.",
         access: .right(.writeClients), body: .json(ClientRow.shape),
         answers: [.ok(ClientRow.shape)], problems: [.conflict], ifMatch: .honoured,
         exists: { try description(of: $0) != nil },
@@ -106,12 +107,12 @@ extension ClientRow {
             .optional(
                 "hosts", .array(of: .string(min: 1, max: 260, rule: ClientHost.rule), max: 20),
                 "The hosts that are served as this client, each with a port if it is not the "
-                    + "default one. A host must be at or below a verified domain of the tenant; "
-                    + "the platform may set any host."),
+                    + "default one. A new host must be at or below a verified domain of the "
+                    + "tenant; the platform may also set other hosts."),
             .readOnly(
                 "unbound_hosts", .array(of: .string(), max: 20),
-                "The hosts in `hosts` that are not served, because the host is no longer at or "
-                    + "below a verified domain of the tenant."),
+                "The hosts in `hosts` that cannot be served, for example because the host is no "
+                    + "longer at or below a verified domain of the tenant."),
             .optional(
                 "redirect_uris",
                 .array(of: .string(min: 1, max: 2048, rule: RedirectURI.rule), max: 50),
@@ -123,12 +124,10 @@ extension ClientRow {
             .readOnly("secret_set", .bool, "Whether a client secret is stored."),
             .readOnly(
                 "created_at", .timestamp, nullable: true,
-                "When the tenant configured the client for the first time; `null` if it never "
-                    + "did."),
+                "When the client was configured for the first time; `null` if it never was."),
             .readOnly(
                 "updated_at", .timestamp, nullable: true,
-                "When the tenant last changed the client's configuration; `null` if it never "
-                    + "configured the client."),
+                "When the client was last configured; `null` if it never was."),
         ])
 }
 

@@ -61,8 +61,8 @@ extension FailedSignIn: JSONView {
             .readOnly("id", .uuid, "The id of the entry."),
             .readOnly(
                 "tenant_id", .uuid, nullable: true,
-                "The id of the tenant at whose client or page the sign-in was; `null` if it was at "
-                    + "a page of the platform."),
+                "The id of the tenant at whose client or page the sign-in was, or to which the "
+                    + "`console` operator belongs; `null` for the platform."),
             .readOnly(
                 "client", .string(),
                 "The name of the client. `hosted` stands for the sign-in pages of this server, "
@@ -82,11 +82,11 @@ extension FailedSignIn: JSONView {
             .readOnly(
                 "user_id", .uuid, nullable: true,
                 "The id of the user whose password or PIN was wrong; `null` for any other failure, "
-                    + "and if no user has the address."),
+                    + "if no user has the address, or during very many attempts."),
             .readOnly(
                 "operator_id", .uuid, nullable: true,
                 "The id of the operator whose password was wrong; `null` for any other failure, "
-                    + "and if no operator has the address."),
+                    + "if no operator has the address, or during very many attempts."),
             .readOnly(
                 "request_id", .string(),
                 "The id of the request. After several attempts, it is the id of the last request."),

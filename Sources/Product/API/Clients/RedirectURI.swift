@@ -117,7 +117,7 @@ enum ReturnAddress {
     static let field = FieldShape.nullable(
         "return_to", .string(min: 1, max: 2048, rule: RedirectURI.rule),
         "The URL of the page to which the person returns at the end; `null` if there is none. It "
-            + "must be one of the `redirect_uris` of the tenant's clients.")
+            + "must be one of the `redirect_uris` of the tenant's enabled clients.")
 
     /// The member `return_to` of a response: the address at which the person can continue in the
     /// app.

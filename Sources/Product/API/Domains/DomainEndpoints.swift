@@ -256,7 +256,7 @@ extension DomainRow: JSONView {
                             .readOnly(
                                 "lost_at", .timestamp, nullable: true,
                                 "When a check found for the first time that the DNS record of the "
-                                    + "verified domain is missing; `null` if it is not missing. "
+                                    + "verified domain is missing; otherwise `null`. "
                                     + "After a week without the record, the domain is `pending` "
                                     + "again."),
                         ])),

@@ -117,7 +117,7 @@ extension ImportOptions {
                                 "`mem_cost` of the Firebase project; 14 if absent."),
                         ])),
                 "With `format=firebase`: the parameters with which the project hashes passwords. "
-                    + "They are not stored."),
+                    + "The signer key is not stored."),
         ])
 
     private static let mappingExample = JSONValue.object([.init("email", .string("E-Mail"))])

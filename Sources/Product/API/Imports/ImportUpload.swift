@@ -31,8 +31,8 @@ package enum ImportEndpoint {
             QueryParameter(
                 "guard", .enumeration(of: CSV.Guard.self),
                 "With `gatehouse`, the import removes the apostrophes that Gatehouse's exports put "
-                    + "before formulas. A CSV file that has all columns of an export does not need "
-                    + "this parameter."),
+                    + "before formulas. A CSV file with exactly the columns of an export, in the "
+                    + "same order, does not need this parameter."),
         ],
         body: .stream([
             Media("text/csv", csvText), Media("application/x-ndjson", linesText),
@@ -114,9 +114,10 @@ package enum ImportEndpoint {
         "The part `file` is the file, with its own `Content-Type`: one of the other media types of "
         + "this body. Before it, there may be the part `options`, a JSON object. `mapping`: for "
         + "each column of this API, the column of the CSV file; columns that it does not name are "
-        + "skipped. `issuer`: the issuer of the former system; each row's id in that system then "
-        + "becomes the subject of an identity. `hash`: the parameters with which a Firebase "
-        + "project hashes passwords."
+        + "skipped. `issuer`: with `format=auth0`, `clerk`, `keycloak` or `firebase`, the issuer "
+        + "of the former system; each row's id in that system then becomes the subject of an "
+        + "identity. With `format=cognito`, the id of the pool. `hash`: the parameters with which "
+        + "a Firebase project hashes passwords."
 
     private static func names(_ names: Set<String>) -> String {
         names.sorted().map { "`\($0)`" }.joined(separator: ", ")

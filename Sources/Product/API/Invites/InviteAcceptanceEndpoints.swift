@@ -29,7 +29,7 @@ package enum InviteAcceptanceEndpoints {
                         .readOnly("email", .string(), "The email address that is invited."),
                         .readOnly(
                             "role", .enumeration(of: UserRole.self),
-                            "The role that the person gets by accepting the invite. A `member` has "
+                            "The role that the invite offers. A `member` has "
                                 + "the fewest rights, an `admin` the most."),
                         .readOnly("expires_at", .timestamp, "When the invite expires."),
                         .readOnly(

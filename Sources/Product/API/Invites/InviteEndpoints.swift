@@ -103,7 +103,8 @@ package enum InviteEndpoints {
     private static let notes = """
         The body is one invite, with `email`, or a list, with `invites`; never both. An invite also \
         creates a `pending` user with the address, if the tenant has none; the invite's acceptance \
-        activates this user, and its revocation removes it.
+        activates this user, and its revocation removes the user if the user has no identity and \
+        never signed in.
 
         ```
         curl -X POST "$URL/v1/tenants/$TENANT/invites" \\
@@ -174,8 +175,8 @@ package enum InviteEndpoints {
     private static let revoke = Endpoint(
         .post, "/v1/tenants/{tenant}/invites/{id}/revoke", id: "revokeInvite", tag: "Invites",
         summary:
-            "Revokes an invite at once. A user whom the invite created and who never signed in is "
-            + "removed.",
+            "Revokes an invite at once. A user whom the invite created is removed if the user has "
+            + "no identity and never signed in.",
         access: .right(.manageInvites),
         answers: [.ok(InviteRow.shape).showing(["status": .string("revoked")])],
         problems: [.reason(.inviteUsed)], idempotent: true, exists: exists
@@ -293,8 +294,9 @@ extension InviteFilter {
     /// The parameters of the list. They are also the members of a bulk action's `filter`.
     static let parameters: [QueryParameter] = [
         .search(
-            "Only invites whose email address contains each of these words, in any case and order. "
-                + "A word of fewer than 3 characters must begin a word of the address."),
+            "Only invites whose email address contains each of these words, in any case and order; "
+                + "only the first 8 words count. A word of fewer than 3 characters must begin the "
+                + "address."),
         QueryParameter(
             "status", .enumeration(of: Invite.Status.self), "Only invites with this status."),
         QueryParameter(
@@ -304,8 +306,8 @@ extension InviteFilter {
         QueryParameter("external_id", .externalID, "Only invites with this external id."),
         QueryParameter(
             "job_id", .uuid,
-            "Only invites that this job created or changed. When the server has removed the job's "
-                + "old report, the list is empty."),
+            "Only invites in this job's report. When the server has removed the old report, the "
+                + "list is empty."),
     ]
 
     init(_ filter: ListFilter) {

@@ -81,8 +81,9 @@ extension InviteRow {
                 example: .string("ann@example.com")),
             .optional(
                 "role", .enumeration(of: UserRole.self),
-                "The role that the person gets by accepting the invite. A new invite without it "
-                    + "gets the policy's default."),
+                "The role that the person gets by accepting the invite. If the operator or user "
+                    + "who invited may no longer give it, the person becomes a `member`. A new "
+                    + "invite without it gets the policy's default."),
             .readOnly(
                 "status", .enumeration(of: Invite.Status.self),
                 "`pending`: the person can accept the invite. `accepted`: the person accepted it. "
@@ -91,7 +92,8 @@ extension InviteRow {
             .optional(
                 "expires_at", .timestamp,
                 "When the invite expires. A new time must be 5 minutes to 90 days from now. A new "
-                    + "invite without a time expires after 7 days."),
+                    + "invite without a time expires after 7 days, or earlier with the API key "
+                    + "that created it."),
             ExpiryReason.field,
             .nullable(
                 "message", .string(max: 2000),
@@ -101,7 +103,7 @@ extension InviteRow {
                 "external_id", .externalID,
                 "The `external_id` that the invited user gets; `null` if there is none. If another "
                     + "user already has this id, or if the person already has a different one, the "
-                    + "response is 409."),
+                    + "invite is refused."),
             .publicAttributes, .privateAttributes,
             .optional(
                 "delivery", .enumeration(of: Invite.Delivery.self),
@@ -111,11 +113,12 @@ extension InviteRow {
             ReturnAddress.field,
             .readOnly(
                 "delivery_status", .enumeration(of: Invite.DeliveryStatus.self), nullable: true,
-                "The delivery status of the last mail; `null` if the invite was not mailed. "
-                    + "`sent`: the mail server accepted the mail, and the mail has not bounced."),
+                "The delivery status of the last mail; `null` if the invite was last sent as a "
+                    + "link, or revoked before it was mailed. `sent`: the mail server accepted the "
+                    + "mail, and no bounce is known."),
             .readOnly(
                 "delivery_detail", .string(), nullable: true,
-                "The mail server's message if it refused, bounced or delayed the mail; otherwise "
+                "Why the mail was not sent, or was refused, bounced or delayed; otherwise "
                     + "`null`."),
             .readOnly(
                 "invited_by",

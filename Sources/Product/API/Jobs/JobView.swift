@@ -73,7 +73,7 @@ extension JobRow {
                     + "`paused`: it has stopped for now, see `reason`. `cancelled`: it was stopped "
                     + "before its end. `done`: it has worked on all rows, of which some may have "
                     + "failed. `failed`: it broke off, see `reason`. `undone`: its changes were "
-                    + "undone."),
+                    + "undone, except those of `kept` rows."),
             .readOnly("undoing", .bool, "Whether the job's changes are being undone."),
             .readOnly(
                 "reason", .string(), nullable: true,
@@ -178,7 +178,7 @@ extension JobResult: JSONView {
             .readOnly(
                 "status", .enumeration(of: JobResult.Status.self),
                 "`waiting`: the job has not reached the row yet. `done`: the row was changed or, "
-                    + "in a dry run, would be. `unchanged`: there was nothing to change. `failed`: "
+                    + "in a dry run, would be. `unchanged`: nothing was changed. `failed`: "
                     + "the row was refused, see `code`. `undone`: an undo took the change back. "
                     + "`kept`: an undo left the change as it is, see `code`."),
             .readOnly(
@@ -198,8 +198,7 @@ extension JobResult: JSONView {
                     + "the object, no object with this id exists."),
             .readOnly(
                 "conflicting_id", .uuid, nullable: true,
-                "If the row failed because of another object: its id, for example that of a user "
-                    + "who already has the address, or with whom the row's user was merged. "
-                    + "Otherwise `null`."),
+                "If the row failed because its user was merged into another: the id of the other "
+                    + "user. Otherwise `null`."),
         ])
 }

@@ -163,15 +163,17 @@ extension JoinLinkRow {
             .readOnly(
                 "status", .enumeration(of: JoinLink.Status.self),
                 "`active`: the link is valid. `used_up`: it has created `max_uses` users. "
-                    + "`expired`: `expires_at` has passed. `revoked`: it was revoked."),
+                    + "`expired`: `expires_at` has passed. `revoked`: it was revoked, or its "
+                    + "creator may no longer invite."),
             .readOnly(
                 "providers", .integer(0...Int.max),
-                "The number of providers where people can sign in with the link. The link cannot "
-                    + "be used while this is 0."),
+                "The number of providers that the link's page offers. While this is 0, no one can "
+                    + "join at the page; an app can still send the token as `join_token`."),
             .optional(
                 "expires_at", .timestamp,
                 "When the link expires. A new link must expire 5 minutes to 90 days from now. "
-                    + "A new link without a time expires after 7 days."),
+                    + "A new link without a time expires after 7 days, or earlier with the API key "
+                    + "that created it."),
             ExpiryReason.field,
             ReturnAddress.field,
             .readOnly(

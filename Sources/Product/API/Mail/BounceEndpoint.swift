@@ -21,15 +21,17 @@ package enum BounceEndpoint {
                 "What was done with the message. `bounced`, `delayed`: the invite now shows that "
                     + "its mail bounced or is delayed. `outdated`: nothing, because the invite has "
                     + "been mailed again, has ended, or already shows a bounce. `unknown`: "
-                    + "nothing, because no mail has this return address. `ignored`: nothing, "
-                    + "because the message is not an RFC 3464 report of a failure or a delay.")
+                    + "nothing, because no stored mail has this return address. `ignored`: "
+                    + "nothing, because the message is not an RFC 3464 report of a failure or a "
+                    + "delay.")
         ])
 
     private static let report = Endpoint(
         .post, "/v1/mail/bounces", id: "reportBounce", tag: "Invites",
         summary:
             "Receives a message that was sent to the return address of an invite's mail. If the "
-            + "message reports a failure or a delay, the invite shows this.",
+            + "message reports a failure or a delay, the invite shows this, unless `result` is "
+            + "`outdated` or `unknown`.",
         access: .platform(.reportBounces),
         body: .raw(["message/rfc822", .bytes]), answers: [.ok(shape)],
         maxBody: messageLimit

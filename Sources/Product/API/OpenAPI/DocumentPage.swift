@@ -338,6 +338,9 @@ package enum DocumentPage {
             treat an unknown one by the status of the response. The number beside a code is its
             usual status. The Cognito hook, <code>POST /v1/hooks/pre-signup/cognito</code>, answers
             every reason for which it refuses a person with 403.</p>
+            <p>A stored refusal is repeated for its <code>Idempotency-Key</code>: after a
+            correction, send a new key. 401, 429, 5xx and <code>step_up_required</code> are not
+            stored.</p>
             """
         for code in Code.allCases {
             html += """

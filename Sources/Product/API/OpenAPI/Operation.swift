@@ -322,8 +322,8 @@ extension Access {
         case .console: "Needs an operator's session of the console."
         case .right(let right): "Needs \(Self.scope(right))."
         case .own(let right):
-            "Needs \(Self.scope(right)). For the user's own objects, a user's access token or "
-                + "key does not need this scope."
+            "Needs \(Self.scope(right)). For the user's own objects, a user's access token does "
+                + "not need this scope."
         case .anyOf(let rights):
             Self.sentence(Self.distinct(rights.map(Self.scope)))
         case .platform(let right):
@@ -473,7 +473,7 @@ extension ObjectShape {
                                 "What is wrong with the member. The text continues a sentence that "
                                     + "begins with the member's name."),
                         ])), max: Problem.maxErrors),
-                "The errors in the input, one for each wrong member; absent if the input is not "
+                "The errors that were found in the input, at most 100; absent if the input is not "
                     + "the problem."),
         ], open: true)
 }

@@ -358,8 +358,8 @@ extension OperatorRow: JSONView {
             .readOnly(
                 "status", .enumeration(of: Operator.Status.self),
                 "`pending`: the operator has never signed in. `active`: the operator has signed "
-                    + "in. `suspended`: the operator cannot sign in, and all sessions have ended. "
-                    + "A change to `active` ends a suspension."),
+                    + "in, or was created with a password. `suspended`: the operator cannot sign "
+                    + "in, and all sessions have ended. A change to `active` ends a suspension."),
             .readOnly(
                 "confirmed", .bool,
                 "Whether the operator's mailbox is verified, or the platform created the operator. "
@@ -387,14 +387,14 @@ extension OperatorRow: JSONView {
                                 "The number of unused recovery codes."),
                             .readOnly(
                                 "provider", .bool,
-                                "Whether the operator can sign in at the provider that "
+                                "Whether the operator is bound to an account at the provider that "
                                     + "`/v1/operator-sign-in` names."),
                         ])), "The operator's ways to sign in, other than the password."),
             .readOnly(
                 "second_factor_due", .timestamp, nullable: true,
                 "The time until which the operator must set up a second factor; `null` if there is "
-                    + "no such time. After this time, an operator without a second factor can open "
-                    + "only their own account."),
+                    + "no such time. After this time, an operator who signs in without a second "
+                    + "factor can open only their own account."),
             .readOnly("created_at", .timestamp, "When the operator was created."),
             .readOnly(
                 "updated_at", .timestamp,

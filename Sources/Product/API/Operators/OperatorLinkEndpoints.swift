@@ -116,7 +116,7 @@ enum OwnLinkEndpoint {
         .post, "/v1/session/link", id: "mailOwnLink", tag: "Session",
         summary:
             "Mails the operator of the session a new one-time sign-in link. This is only for "
-            + "operators who have no password and no second factor, and who cannot sign in at a "
+            + "operators who have no password and no second factor, and who do not sign in at a "
             + "provider. After signing in with the "
             + "link, they can set up a password or a passkey. Earlier unused links no longer "
             + "work.",

@@ -24,9 +24,9 @@ package enum OperatorSignInEndpoints {
         .put, path, id: "putOperatorSignIn", tag: "Operators",
         summary:
             "Lets operators sign in at one of the platform's providers, which must be "
-            + "authoritative for `domains`. With `required`, operators with an address in "
+            + "authoritative for `domains`. With `required`, operators with a confirmed address in "
             + "these domains cannot sign in with a password. `required` can be switched on only "
-            + "in a session that began with a sign-in at the provider.",
+            + "in a session in which the operator signed in at the provider.",
         access: .platform(.writeOperators), body: .json(OperatorSignIn.input),
         answers: [.ok(OperatorSignIn.shape)], problems: [.notFound, .conflict], ifMatch: .honoured
     ) { call in
@@ -161,12 +161,12 @@ extension OperatorSignIn {
         FieldShape(
             "domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 100),
             "Email domains for which the provider is authoritative. At the first sign-in at the "
-                + "provider, an operator with an address in one of these domains is found by the "
-                + "address."),
+                + "provider, an operator with a confirmed address in one of these domains is found "
+                + "by the address."),
         .optional(
             "required", .bool,
-            "Whether operators with an address in `domains` can no longer sign in with a password. "
-                + "Passkeys still work."),
+            "Whether operators with a confirmed address in `domains` can no longer sign in with a "
+                + "password. Passkeys still work."),
     ]
 
     static let shape = ObjectShape(

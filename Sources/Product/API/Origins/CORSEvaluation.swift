@@ -15,13 +15,14 @@ enum CORSEvaluation {
         [
             .nullable(
                 "tenant", .string(min: 1, max: 63),
-                "The tenant, by id or slug, whose allow list applies with the platform's. If absent, "
-                    + "the tenant in `path`, or else that of the credential; without any, only the "
-                    + "platform's list."),
+                "The tenant, by id or slug, whose allow list applies with the platform's. If "
+                    + "absent, the tenant in `path`, or else that of the credential. Without any, "
+                    + "or for a `path` of the platform, only the platform's list applies."),
             .nullable(
                 "path", .string(min: 1, max: 2048),
                 "The path of the request, which decides the methods and header fields that are "
-                    + "allowed. If absent, that of a tenant's list of users."),
+                    + "allowed. If absent, that of the tenant's list of users, or `/` without a "
+                    + "tenant."),
             FieldShape(
                 "origin", .string(max: 2048), required: true,
                 "The origin of the page, as the browser sends it.",

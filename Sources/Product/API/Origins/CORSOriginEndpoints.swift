@@ -17,7 +17,7 @@ package enum CORSOriginEndpoints {
     private static let query = QueryParameter.list(
         sorts: ["-created_at", "created_at"],
         search: "Only entries whose origin and label together contain each of these words, in any "
-            + "case and order.")
+            + "case and order; only the first 8 words count.")
     private static let creation = CORSOriginRow.shape.creating(
         "CorsOriginCreation", required: ["origin"])
 
@@ -297,7 +297,8 @@ extension CORSOriginRow: JSONView {
                     + "list."),
             FieldShape(
                 "origin", .string(min: 1, max: 512),
-                "The origin as browsers send it. Other spellings are converted to this form.",
+                "The origin as browsers send it, or a wildcard such as `https://*.example.com`. "
+                    + "Other spellings are converted to this form.",
                 example: .string("https://app.example.com")),
             FieldShape(
                 "credentials", .bool,
@@ -308,8 +309,8 @@ extension CORSOriginRow: JSONView {
                 "Your own label for the origin; `null` if there is none. It has no effect."),
             .nullable(
                 "expires_at", .timestamp,
-                "From when on the origin is no longer allowed; `null` if it is allowed until it is "
-                    + "removed."),
+                "From when on the origin is no longer allowed; `null` if the entry does not "
+                    + "expire."),
             .readOnly("created_at", .timestamp, "When the origin was added to the list."),
             .readOnly(
                 "created_by",

@@ -90,10 +90,11 @@ enum AttentionView {
                     ["sign_in_unset"] + Attention.Kind.allCases.map(\.rawValue) + [
                         "providers_unreachable"
                     ]),
-                "What needs attention. `sign_in_unset`: the caller signed in by a link and has set "
-                    + "up neither a password nor a passkey. `join_requests`: people wait for "
-                    + "approval. `domains_unproved`: domains are not verified. `mail_failed`: the "
-                    + "mail of invites failed. `keys_ending`: keys expire within 14 days. "
+                "What needs attention. `sign_in_unset`: the caller has no usable way to sign in "
+                    + "again, such as a password or a passkey. `join_requests`: people wait for "
+                    + "approval. `domains_unproved`: domains are not verified, or their DNS record "
+                    + "is missing. `mail_failed`: the mail of invites failed. `keys_ending`: keys "
+                    + "expire within 14 days. "
                     + "`origins_refused`: origins were refused in the last 24 hours. "
                     + "`keys_given_before`: keys have a scope that is as strong as an admin's "
                     + "rights, from a version of Gatehouse that did not check whether the caller may "
@@ -113,7 +114,8 @@ enum AttentionView {
                     + "`null`."),
             .readOnly(
                 "more_tenants", .bool,
-                "Whether there are more tenants, with smaller numbers, that the response omits."),
+                "Whether this is the last item of its `kind`, and the response omits more tenants "
+                    + "with this kind."),
         ])
 }
 

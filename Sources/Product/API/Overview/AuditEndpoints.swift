@@ -155,8 +155,8 @@ extension AuditRow: JSONView {
                     + "exists."),
             .readOnly(
                 "request_id", .string(), nullable: true,
-                "The id of the request that caused the event; `null` if a job, a rule or the "
-                    + "command line caused the event."),
+                "The id of the request that caused the event; `null` if no request caused it, but "
+                    + "for example a job or a rule."),
             .readOnly(
                 "decision_id", .uuid, nullable: true,
                 "The id of the decision about a sign-in that caused the event; `null` if none "

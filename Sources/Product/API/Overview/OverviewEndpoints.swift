@@ -65,7 +65,7 @@ package enum OverviewEndpoints {
     }
 
     private static let bucket = ObjectShape([
-        .readOnly("at", .timestamp, "When the hour or day begins."),
+        .readOnly("at", .timestamp, "When this part of the period begins."),
         .readOnly("admitted", count, "The number of sign-ups in this time that were admitted."),
         .readOnly("refused", count, "The number of sign-ups in this time that were refused."),
     ])
@@ -82,13 +82,14 @@ package enum OverviewEndpoints {
             .readOnly("since", .timestamp, "The start of the period."),
             .readOnly(
                 "until", .timestamp,
-                "The end of the period. To list the decisions that `sign_ups` counts, filter the "
-                    + "list of decisions by this `since` and `until`."),
+                "The end of the period. The list of decisions, filtered by this `since` and "
+                    + "`until`, contains the decisions that `sign_ups` counts."),
             .readOnly("time_zone", .string(), "The time zone in which days begin at midnight."),
             .readOnly(
                 "sign_ups", .array(of: .object(bucket)),
-                "The sign-ups in the period, by hour or day. A sign-up is in `admitted` if the "
-                    + "outcome of its decision is `created`, `linked`, `existing` or `reserved`."),
+                "The sign-ups in parts of the period, for example by hour or day. A sign-up is in "
+                    + "`admitted` if the outcome of its decision is `created`, `linked`, "
+                    + "`existing` or `reserved`."),
             .readOnly(
                 "key_verifications", count,
                 "How often API keys were verified as valid, in all hours (UTC) that begin in the "
@@ -99,8 +100,8 @@ package enum OverviewEndpoints {
                     + "period."),
             .readOnly(
                 "attention", .array(of: .object(AttentionView.shape)),
-                "What needs an operator's attention. It lists the tenants with the highest "
-                    + "numbers, and only what the caller may read."),
+                "What needs an operator's attention, as far as the caller may read it. For each "
+                    + "`kind`, it has at most the 5 tenants with the highest `count`."),
             .readOnly(
                 "first_steps", .object(FirstSteps.shape),
                 "Which of the first steps after the installation are done."),
@@ -228,7 +229,7 @@ extension ListHistogram {
             .readOnly(
                 "since", .timestamp,
                 "When the first bar begins: the requested `since` or, if absent, the time of the "
-                    + "oldest item."),
+                    + "oldest item, if there is one."),
             .readOnly(
                 "until", .timestamp,
                 "When the last bar ends: the requested `until` or, if absent, now."),

@@ -305,8 +305,8 @@ enum SearchEndpoint {
             .readOnly("id", .uuid, "The object's id."),
             .readOnly(
                 "name", .string(),
-                "A text by which people recognise the object: a name, an address, a domain, an "
-                    + "origin or a reference."),
+                "A text by which people recognise the object, for example a name, an address, a "
+                    + "domain, an origin or a reference."),
             .readOnly(
                 "slug", .string(), always: false, "The tenant's name in URLs; only for a tenant."),
             .readOnly(

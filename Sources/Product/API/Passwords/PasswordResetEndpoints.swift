@@ -54,8 +54,8 @@ package enum PasswordResetEndpoints {
 
     private static let confirm = Endpoint(
         .post, "/v1/password-resets/confirm", id: "confirmPasswordReset", tag: "Session",
-        summary: "Sets a new password with the token of a mailed link, and ends all sessions of "
-            + "the account.",
+        summary: "Sets a new password with the token of a link for it, mailed or handed over, and "
+            + "ends all sessions of the account.",
         access: .open,
         body: .json(
             ObjectShape(

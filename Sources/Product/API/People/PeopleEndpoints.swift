@@ -117,8 +117,8 @@ package enum PeopleEndpoints {
         .post, "/v1/people/actions", id: "actOnPeople", tag: "People",
         summary:
             "Performs an action on users of several tenants, one user after the other. Only an "
-            + "owner who has just signed in can `erase`, and must confirm the action with "
-            + "`confirm`.",
+            + "owner who has just signed in or stepped up can `erase`, and must confirm the "
+            + "action with `confirm`.",
         access: .platform(.endSessions),
         query: [
             QueryParameter(
@@ -290,8 +290,8 @@ extension FoundPerson: JSONView {
             .readOnly("created_at", .timestamp, "When the user was created."),
             .readOnly(
                 "last_sign_in_at", .timestamp, nullable: true,
-                "When the user last signed in; `null` if never. It is updated at most once a "
-                    + "minute."),
+                "When the user last signed in; `null` if never. It can be up to a minute too "
+                    + "early."),
             .readOnly(
                 "found_by", .array(of: .enumeration(of: Way.self)),
                 "How the search found the user: by the `address`, a `former_address`, an "

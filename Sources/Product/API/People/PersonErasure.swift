@@ -231,7 +231,7 @@ struct PersonResult: Sendable {
                 "certificate", .string(max: 1 << 20), always: false,
                 "For an erasure: the certificate, a JWS (ES256) that is signed with a key of "
                     + "`/.well-known/jwks.json`. The certificate states what was removed in each "
-                    + "tenant. It is not stored."),
+                    + "tenant. It is stored only as the response to an `Idempotency-Key`."),
             .readOnly(
                 "exported_at", .timestamp, always: false,
                 "For an export: when the export was made."),

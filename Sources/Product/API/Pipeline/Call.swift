@@ -148,8 +148,8 @@ extension Call {
 enum ExpiryReason {
     static let field = FieldShape.readOnly(
         "expires_at_reason", .enumeration(["maker"]), always: false,
-        "Present if the object expires earlier than requested, because the API key that created "
-            + "the object expires then.")
+        "Present in the response to the request that set `expires_at`, if the object expires "
+            + "together with the API key that made this request.")
 
     /// The member `expires_at_reason`, if `end` is the expiry of the caller itself; else none.
     static func members(of end: Timestamp, _ call: Call) -> [JSONValue.Member] {

@@ -30,14 +30,14 @@ package enum ResponseHeader: String, CaseIterable, Sendable {
         case .retryAfter: "The number of seconds to wait before you repeat the request."
         case .rateLimit:
             "The number of requests that the limit permits in its period; present if the API key "
-                + "has a rate limit, or if a limit was reached."
+                + "has a rate limit, and in some responses with status 429."
         case .rateRemaining: "The number of requests that are left in the period."
         case .rateReset: "The number of seconds until the period ends."
         case .replayed:
             "`true` if the response is the stored one of an earlier request with the same "
                 + "`Idempotency-Key`; absent otherwise."
         case .position:
-            "The position of this write in the database; present if the server has standby "
+            "The position of this write in the database; absent if the server has no standby "
                 + "databases. Send it in list requests, so that they return data that includes "
                 + "this write."
         case .authenticate:

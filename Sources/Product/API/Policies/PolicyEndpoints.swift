@@ -20,8 +20,8 @@ package enum PolicyEndpoints {
     private static let put = Endpoint(
         .put, "/v1/tenants/{tenant}/policy", id: "putPolicy", tag: "Policy",
         summary: "Publishes a policy as the next version. Settings that are absent get their "
-            + "default, not their present value. A changed inactivity rule needs a dry run of the same policy within the "
-            + "previous hour.",
+            + "default, not their present value. A changed inactivity rule, unless it has no "
+            + "steps, needs a dry run of the same policy within the previous hour.",
         access: .right(.writePolicy), query: [.dryRun], body: .json(PolicyRow.shape),
         answers: [.ok(PolicyRow.shape)], problems: [.confirmRequired], ifMatch: .required,
         time: .seconds(30)
@@ -146,7 +146,8 @@ extension PolicyRow {
                     + "with an invite or a join link. `domain`: also people with an address in a "
                     + "domain that the tenant has verified. For this, the provider must be "
                     + "authoritative for the domain (see `email_trust` of the provider), as Google "
-                    + "is for accounts with this domain as `hd`; `email_verified` alone is not "
+                    + "is for accounts with this domain as `hd`, or a Cognito pool must have "
+                    + "verified the address of its own user; otherwise `email_verified` is not "
                     + "enough. `approval`: also everyone whose request to join is approved. `open`: "
                     + "everyone with a verified address. A mode that is set for a verified domain takes "
                     + "precedence over all of these except `closed`. "
@@ -181,18 +182,18 @@ extension PolicyRow {
                     + "\(standard.inviteEmailMustMatch) if absent."),
             .optional(
                 "auto_link", .enumeration(["off", "authoritative"]),
-                "Whether a sign-in at another provider is added to the existing user who has the "
-                    + "same address. `off`: never. `authoritative`: if the provider is "
-                    + "authoritative for the address. \(standard.autoLink.rawValue.asDefault)"),
+                "Whether a sign-in at another provider is added, without a link grant, to the "
+                    + "active user who has the same address. `off`: never. `authoritative`: if the "
+                    + "provider is authoritative for the address, and the user's address is "
+                    + "verified. \(standard.autoLink.rawValue.asDefault)"),
             .optional(
                 "password_min", .integer(TenantPolicy.passwordFloor...128),
                 "The minimum length of passwords, in characters; \(standard.passwordMin) if "
                     + "absent."),
             .optional(
                 "password_blocklist", .bool,
-                "Whether passwords that are easy to guess are refused: common ones, sequences, "
-                    + "repetitions, and the person's own address; \(standard.passwordBlocklist) if "
-                    + "absent."),
+                "Whether passwords that are easy to guess are refused, for example common ones, "
+                    + "sequences and repetitions; \(standard.passwordBlocklist) if absent."),
             .optional(
                 "block_disposable", .bool,
                 "Whether the domains of well-known services for disposable (temporary) email "
@@ -220,14 +221,15 @@ extension PolicyRow {
             FieldShape(
                 "inactivity", .object(inactivityShape),
                 "What happens to accounts that are not used; nothing if absent. A change of this "
-                    + "rule needs a dry run first.",
+                    + "rule, except to nothing, needs a dry run first.",
                 example: InactivityRule().document),
             .readOnly(
                 "version", .integer(1...Int(Int32.max)),
                 "The version of the policy, which grows by 1 with each change."),
             .readOnly(
                 "inactivity_preview", .object(InactivityPreview.shape), always: false,
-                "In a dry run with a changed inactivity rule: the users that the rule applies to."),
+                "In a dry run with a changed inactivity rule: the users that the rule applies to; "
+                    + "absent if the new rule does nothing."),
         ])
 
     private static let inactivityShape = ObjectShape(

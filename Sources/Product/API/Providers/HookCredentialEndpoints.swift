@@ -82,12 +82,12 @@ extension HookCredentialRow: JSONView {
                 "created_by", .object(APIKeyRow.makerShape), "Who created the credential."),
             .readOnly(
                 "expires_at", .timestamp, nullable: true,
-                "When the credential expires, together with the API key that created it; `null` if "
-                    + "it never expires."),
+                "When the credential expires: the expiry that the API key that created it had "
+                    + "then; `null` if the credential never expires."),
             .readOnly(
                 "allowed_ips", .array(of: .string()),
-                "The addresses or blocks (CIDR) that the credential may be used from, which are "
-                    + "those of the API key that created it; empty for any."),
+                "The addresses or blocks (CIDR) that the credential may be used from: those that "
+                    + "the API key that created it had then; empty for any."),
             .readOnly("created_at", .timestamp, "When the credential was created."),
         ])
 

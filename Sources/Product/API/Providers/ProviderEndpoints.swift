@@ -36,7 +36,7 @@ package enum ProviderEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/providers", id: "createProvider", tag: "Providers",
-        summary: "Registers a provider, for the platform or, with `tenant`, for one tenant.",
+        summary: "Registers a provider, for the platform or for one tenant.",
         access: .right(.writeProviders), body: .json(ProviderRow.creation),
         answers: [.created(ProviderRow.shape).showing(["email_trust": .string("none")])],
         problems: [.conflict], idempotent: true
@@ -105,8 +105,8 @@ package enum ProviderEndpoints {
 
     private static let delete = Endpoint(
         .delete, "/v1/providers/{id}", id: "deleteProvider", tag: "Providers",
-        summary: "Removes a provider. Its identities stay, but can no longer sign in. If "
-            + "there are identities, the removal must be confirmed with `confirm`.",
+        summary: "Removes a provider. Its identities stay, but can no longer sign in through "
+            + "it. If there are identities, the removal must be confirmed with `confirm`.",
         access: .right(.writeProviders), query: [ProviderRemoval.parameter],
         answers: [.noContent], problems: [.confirmRequired, .conflict], ifMatch: .honoured,
         exists: exists
@@ -201,12 +201,13 @@ extension ProviderRow: JSONView {
                     + "case make no difference."),
             .nullable(
                 "kind", .enumeration(["oidc", "google", "github"]),
-                "The kind of the provider; required with `issuer`. If absent or `null`, the "
-                    + "person's identity has the pool's issuer."),
+                "The kind of the provider; required with `issuer`. If absent or `null`, the issuer "
+                    + "of the person's identity begins with the pool's id, except for `Google` in "
+                    + "a pool of the platform."),
             .nullable(
                 "issuer", .string(min: 1, max: 1024),
                 "The provider's own issuer; required with `kind`. The person's identity then has "
-                    + "this issuer instead of the pool's."),
+                    + "this issuer."),
             .nullable(
                 "email_trust", trust,
                 "How far this provider's email addresses are trusted, as in `email_trust` of the "
@@ -257,7 +258,8 @@ extension ProviderRow: JSONView {
                     + "`password`, and `verified_claim` for `github`. For `google`, it is "
                     + "`authoritative` for `gmail.com` and for a domain that Google states as `hd`, "
                     + "and `verified_claim` for other addresses. A provider of a tenant is "
-                    + "authoritative only for the tenant's verified domains."),
+                    + "authoritative only for the tenant's verified domains. If a Cognito pool has "
+                    + "verified the address of its own user, the address is always trusted."),
             .optional(
                 "domains", .array(of: domain, max: 100),
                 "The email domains for which the provider is authoritative, if `email_trust` is "
@@ -302,10 +304,10 @@ extension ProviderRow: JSONView {
                     + "`loopback`."),
             .readOnly(
                 "confirmed", .bool,
-                "Whether the provider is confirmed. A Cognito pool that a tenant registered is not "
-                    + "confirmed until the platform changes it. Until then, it is used only for "
-                    + "requests with this tenant's own credentials. All other providers are "
-                    + "confirmed."),
+                "Whether the provider is confirmed. A Cognito pool that a tenant registered, or "
+                    + "whose `issuer` a tenant changed, is not confirmed until the platform "
+                    + "changes it. Until then, it is used only for requests with this tenant's own "
+                    + "credentials. All other providers are confirmed."),
             .readOnly("secret_set", .bool, "Whether a client secret is stored."),
             .readOnly(
                 "unreachable_since", .timestamp, always: false,
@@ -326,7 +328,8 @@ extension ProviderRow: JSONView {
         secret + [
             .nullable(
                 "tenant", .string(min: 1, max: 63),
-                "The tenant that owns the provider, by id or slug; the platform if absent.")
+                "The tenant that owns the provider, by id or slug. If absent: the caller's tenant "
+                    + "or, for a caller of the platform, the platform.")
         ]
     ).creating("ProviderCreation", required: ["kind", "name"])
 

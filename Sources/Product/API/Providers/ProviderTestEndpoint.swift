@@ -13,8 +13,9 @@ package enum ProviderTestEndpoint {
         [
             .readOnly(
                 "check", .enumeration(of: ProviderFinding.Check.self),
-                "What was checked. `discovery`: that the discovery document can be fetched and is "
-                    + "the issuer's. `endpoints`: that the endpoints are known. `flow`: that the "
+                "What was checked. `discovery`: that the discovery document, if it is needed, can "
+                    + "be fetched and is the issuer's. `endpoints`: that the endpoints are known "
+                    + "and, for GitHub, that the client secret is stored. `flow`: that the "
                     + "provider offers the code flow with PKCE. `keys`: that it has keys that can "
                     + "verify an id token. `algorithms`: that its keys fit the algorithms that it "
                     + "signs with."),
@@ -36,7 +37,7 @@ package enum ProviderTestEndpoint {
     private static let test = Endpoint(
         .post, "/v1/providers/{id}/test", id: "testProvider", tag: "Providers",
         summary: "Fetches the provider's discovery document and keys, and reports what is wrong. "
-            + "Nothing is changed or stored. While another test runs, the response is 429.",
+            + "Nothing is changed or stored. While another test runs, the response can be 429.",
         access: .right(.writeProviders), answers: [.ok(shape)], problems: [.rateLimited],
         exists: ProviderEndpoints.exists
     ) { call in

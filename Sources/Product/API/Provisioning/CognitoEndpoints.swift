@@ -11,7 +11,7 @@ package enum CognitoEndpoints {
 
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup/cognito", id: "preSignupCognito", tag: "Provisioning",
-        summary: "Handles the pre-signup event of a Cognito pool. Returns the same event, or 403 "
+        summary: "Handles the pre-signup event of a Cognito pool. Returns the event, or 403 "
             + "with a text that can be shown to the person.",
         access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [
@@ -33,7 +33,8 @@ package enum CognitoEndpoints {
         tag: "Provisioning",
         summary:
             "Handles the post-confirmation event of a Cognito pool. Completes the sign-up that the "
-            + "pre-signup event reserved. Always returns the event.",
+            + "pre-signup event reserved, if the pool has verified the email address. Returns the "
+            + "event even if the rules refuse the person.",
         access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18

@@ -11,8 +11,8 @@ package enum DecisionEndpoints {
     private static let list = lists(
         "/v1/provisioning/decisions", "listDecisions",
         "Lists the decisions whether a person may sign in or join, newest first. They "
-            + "are of all tenants or of no tenant; a tenant's credential gets only those of its "
-            + "own tenant.")
+            + "are of all tenants or of no tenant; a tenant's credential gets only those that "
+            + "concern its own tenant.")
     private static let listOfTenant = lists(
         "/v1/tenants/{tenant}/provisioning/decisions", "listTenantDecisions",
         "Lists the tenant's decisions whether a person may sign in or join, newest first.")
@@ -197,8 +197,8 @@ extension DecisionRow: JSONView {
                     + "there is none."),
             .readOnly(
                 "issuer", .string(), nullable: true,
-                "The provider's issuer: its URL or, for a Cognito pool, the pool's id or, for "
-                    + "people of an external provider, `<pool>/<provider>`."),
+                "The provider's issuer, for example its URL or, for a Cognito pool, the pool's id "
+                    + "or, for people of some external providers, `<pool>/<provider>`."),
             .readOnly(
                 "subject", .string(), nullable: true, "The person's identifier at the issuer."),
             .readOnly(
@@ -235,7 +235,8 @@ extension DecisionRow: JSONView {
             NearestYes.field,
             .readOnly(
                 "replay_of", .uuid, nullable: true,
-                "Always `null`. A repeated event gets the recorded decision, not a new one."),
+                "Always `null`. A repeated event gets the recorded decision, not a new one, while "
+                    + "nothing has changed."),
         ])
 
     /// A step of a trace.
@@ -247,9 +248,10 @@ extension DecisionRow: JSONView {
             .readOnly(
                 "detail", .string(),
                 "More about the result, for example an id; empty if there is no more. It names no "
-                    + "person. In rule `5`, it says what proves the address: `claim` (the statement "
-                    + "of a provider, or the token of an invite), `proved` (the mailbox itself) or "
-                    + "`authoritative` (a provider that is authoritative for the domain)."),
+                    + "person. In rule `5`, it says what proves the address: `claim` (the "
+                    + "statement of a provider, or the token of an invite), `proved` (the mailbox "
+                    + "itself) or `authoritative` (a provider that is authoritative for the "
+                    + "domain). `native`: a Cognito pool must still prove it."),
             .readOnly(
                 "about", .array(of: .object(stepObject)), "The objects that the rule examined."),
         ])
@@ -265,8 +267,8 @@ extension DecisionRow: JSONView {
                 "The id of the tenant that owns the object; `null` for the platform."),
             .readOnly(
                 "name", .string(), always: false,
-                "The object's current name or email address; absent in lists, and if the object "
-                    + "no longer exists."),
+                "The object's current name or email address; absent in lists, for a join "
+                    + "link, and if the object no longer exists."),
         ])
 
     private static let ruleText = """
@@ -274,14 +276,15 @@ extension DecisionRow: JSONView {
         refused? `provider`: is the provider registered, and may its upstream be used? \
         `user_name`: does the user name of a Cognito pool look like that of another provider? \
         `tenant`: do all inputs that name a tenant name the same one, and is it active? `1`: does \
-        the identity belong to a user? `2`: is there a well-formed address? `3`: is the token of an invite or of a \
-        join link valid? `4`: which tenants know the address? `5`: is the address proved? `6`: is \
-        there a valid invite? `7`: is there a pending user whom an operator or an import created? \
-        `8`: is there an active user with another identity? `block_list`: does the policy block the \
-        address? `9`: has the tenant verified the domain of the address? `10`: is the tenant open \
-        to everyone, or is there a join link (checked before `9`)? `admin_create`: did an \
-        administrator of the pool create the user? `confirmation`: does the pool confirm the \
-        sign-up of the same person?
+        the identity belong to a user (can be checked again after `4`)? `2`: is there a \
+        well-formed address? `3`: is the token of an invite or of a join link valid? `4`: which \
+        tenants know the address? `5`: is the address proved? `6`: is there a valid invite? `7`: \
+        is there a pending user whom an operator or an import created? `8`: is there an active \
+        user with another identity, or did an operator unlink this identity (checked before `6`)? \
+        `block_list`: does the policy block the address? `9`: has the tenant verified the domain \
+        of the address? `10`: is the tenant open to everyone, or is there a join link (checked \
+        before `9`)? `admin_create`: did an administrator of the pool create the user? \
+        `confirmation`: does the pool confirm the sign-up of the same person?
         """
 
     private static let resultText = """

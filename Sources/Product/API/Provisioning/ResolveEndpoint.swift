@@ -117,8 +117,8 @@ enum AttemptShape {
                 example: .string("google")),
             .nullable(
                 "issuer", .string(min: 1, max: 1024),
-                "The provider's issuer: its URL or, for a Cognito pool, the pool's id. If absent, "
-                    + "there must be only one provider of the kind."),
+                "The provider's issuer: its URL or, for a Cognito pool, the pool's id. Needed only "
+                    + "if `provider` is a kind that several providers have."),
             .required(
                 "subject", .string(min: 1, max: 1024),
                 "The person's identifier at the issuer."),
@@ -128,8 +128,8 @@ enum AttemptShape {
             .nullable(
                 "email_verified", .bool,
                 "Whether the provider has verified `email`; `null` if the provider does not say. "
-                    + "If false, the address counts as not verified, whatever the provider's "
-                    + "`email_trust` is."),
+                    + "If false, the address counts as not verified by the provider, whatever the "
+                    + "provider's `email_trust` is."),
             .nullable(
                 "name", .string(max: ProvisioningCall.nameLimit),
                 "The person's name, as the provider states it; `null` if it states none."),
@@ -142,8 +142,9 @@ enum AttemptShape {
                 "The token of the join link that the person used; `null` if there is none."),
             .nullable(
                 "link_grant", .string(min: 1, max: 512),
-                "The token of a link grant. It links this sign-in to the user of the grant, and "
-                    + "works only once; `null` if there is none."),
+                "The token of a link grant. It links this sign-in to the user of the grant if "
+                    + "both have the same email address, and works only once; `null` if there is "
+                    + "none."),
             .nullable(
                 "client_id", .string(min: 1, max: 255),
                 "The client id of the app that the person signs in to. If it is in the provider's "
@@ -163,8 +164,8 @@ enum AttemptShape {
                 "claims", .map(of: .any),
                 "Other claims of the provider about the person, by name. Only Google's `hd` is "
                     + "used, the domain of the person's organisation: if it is the domain of "
-                    + "`email`, Google is authoritative for the address, so that the person can "
-                    + "join by a verified domain."),
+                    + "`email`, Google can be authoritative for the address, so that the person "
+                    + "can join by a verified domain."),
         ])
 
     static func call(_ call: Call) throws -> ProvisioningCall {
@@ -252,25 +253,29 @@ extension ProvisioningResult {
                 "reason", .enumeration(of: Reason.self), nullable: true,
                 "Why the person was refused. `no_tenant`: no tenant, not even the requested "
                     + "tenant, has a valid invite, a pending user or an applicable verified domain "
-                    + "for the address. `email_unverified`: no trusted source has verified the "
-                    + "address. If a tenant has verified the domain of the address, a provider's "
-                    + "`email_verified` is trusted only if the provider is authoritative for the "
-                    + "domain. `would_admit` lists what would let the person in; it is in the "
-                    + "decision and in the response of a dry run."),
+                    + "for the address, or the request names different tenants. "
+                    + "`email_unverified`: no trusted source has verified the address. To join by "
+                    + "a tenant's verified domain, a provider's `email_verified` is not enough: "
+                    + "the provider must be authoritative for the domain, or be a Cognito pool "
+                    + "that has verified the address of its own user. `would_admit` lists what "
+                    + "would let the person in; it is in the response of a dry run and, if the "
+                    + "request asks for it, in the decision."),
             .readOnly(
                 "user", .object(UserRow.shape), nullable: true,
                 "The user who was found or created, without private attributes; `null` if there is "
-                    + "none."),
+                    + "none, or if `/v1/provisioning/sign-in` refused the person."),
             .readOnly(
                 "tenant", .object(TenantRow.shape), nullable: true,
                 "The tenant of the decision, without private attributes; `null` if none was found, "
-                    + "or if the person still has to choose."),
+                    + "if the person still has to choose, or if `/v1/provisioning/sign-in` refused "
+                    + "the person."),
             .readOnly(
                 "identity_id", .uuid, nullable: true,
                 "The id of the person's identity; `null` if there is none."),
             .readOnly(
                 "invite_id", .uuid, nullable: true,
-                "The id of the invite that was used or refused; `null` if there is none."),
+                "The id of the invite that was used or refused; `null` if there is none, or if "
+                    + "`/v1/provisioning/sign-in` refused the person."),
             .readOnly(
                 "decision_id", .uuid, nullable: true,
                 "The id of the decision; `null` in a dry run."),
@@ -287,8 +292,8 @@ extension ProvisioningResult {
                 "For a dry run: the rules that were applied. Otherwise absent."),
             .readOnly(
                 "policy_version", .integer(1...1_000_000_000), nullable: true, always: false,
-                "For a dry run: the version of the tenant's policy that was applied; `null` if no "
-                    + "tenant was found. Otherwise absent."),
+                "For a dry run: the version of the tenant's policy that was applied; `null` if "
+                    + "`tenant` is `null`. Otherwise absent."),
             NearestYes.field,
         ])
 }

@@ -39,8 +39,8 @@ package enum TokenSignInEndpoint {
                     .nullable(
                         "link_grant", .string(min: 1, max: 512),
                         "A token from `POST /v1/tenants/{tenant}/users/{id}/link-grants`. It "
-                            + "adds this sign-in to that user, once; absent or `null` if there "
-                            + "is none."),
+                            + "adds this sign-in to that user, once, if both have the same email "
+                            + "address. Absent or `null` if there is no token."),
                     .nullable(
                         "decline", .bool,
                         "Whether the person declines to join `tenant`, which is then required. An "

@@ -67,12 +67,12 @@ extension Code {
         "not_found": CodeText(
             """
             There is no such path or object, or the credential may not see it: an object of \
-            another tenant gets the same answer. A link in a mail that was used or has expired gets \
-            it too: for a password, an email change or a new sign-in.
+            another tenant gets the same answer. A link that was used or has expired gets it too \
+            if it is for a password or an email change, or for 'this was not me'.
             """,
             """
             Check the path, the tenant and the id, and whether the credential belongs to that \
-            tenant. Ask for a new link if it was a link.
+            tenant. Ask for a new link if it was for a password or an email change.
             """),
         "method_not_allowed": CodeText(
             "The path exists, but not for this method.",
@@ -213,9 +213,9 @@ extension Code {
             """),
         "email_taken": CodeText(
             """
-            Another user of the tenant has this address, or had it in the last 30 days; for an \
-            invite, the person is an active user already; for an operator, another operator has \
-            it. `conflicting_id` is the user, where the answer has it.
+            Another user of the tenant has this address, got it by a merge, or had it in the last \
+            30 days; for an invite, the person is an active user already; for an operator, another \
+            operator has it. `conflicting_id` is the user, where the answer has it.
             """,
             """
             Use another address, or work with the existing user: change it, or merge the two \
@@ -248,9 +248,10 @@ extension Code {
             access tokens never get this code.
             """,
             """
-            Prove it with `POST /v1/session/step-up` by one of `methods`, then send the request \
-            again with the new cookie; the same `Idempotency-Key` still works. If `methods` is \
-            empty, do one of the things in `remedies`.
+            Prove it by one of `methods`: with `POST /v1/session/step-up`, or for `provider` by \
+            opening `GET /v1/session/step-up/provider`. Then send the request again with the new \
+            cookie; the same `Idempotency-Key` still works. If `methods` is empty, do one of the \
+            things in `remedies`.
             """),
         "second_factor_required": CodeText(
             """
@@ -457,8 +458,10 @@ extension Code {
             person in the last 30 days.
             """,
             """
-            Ask an operator for an invite. `would_admit` of the decision lists the changes that \
-            would admit the person (`GET …/provisioning/decisions/{id}?would_admit=true`).
+            Ask an operator for an invite; if `sign_up` is `closed`, or `external_invites` is \
+            false for an address outside `allowed_domains`, the operator must change the policy \
+            first. `would_admit` of the decision lists the changes that would admit the person \
+            (`GET …/provisioning/decisions/{id}?would_admit=true`).
             """),
         "no_tenant": CodeText(
             """
@@ -476,11 +479,11 @@ extension Code {
         "provider_unknown": CodeText(
             """
             The provider of the attempt is not registered, or the provider behind the pool is not \
-            in `upstreams` while `strict_upstreams` is on. No other rule was asked.
+            in `upstreams` while `strict_upstreams` is on. No other rule was applied.
             """,
             """
             Register the provider with `POST /v1/providers`, or add the missing one to \
-            `upstreams`. The kind and the issuer must be equal, byte for byte.
+            `upstreams`. Its kind and issuer must be those of the attempt, byte for byte.
             """),
         "tenant_choice_required": CodeText(
             """
@@ -510,7 +513,9 @@ extension Code {
             """
             Wait the seconds in `Retry-After`, or a minute without that header, then send the \
             request again. To slow down in time, read `RateLimit-Remaining` and `RateLimit-Reset`, \
-            which every answer to a key with a limit has.
+            which every answer to a key with a limit has. If 1,000 people wait for approval, an \
+            operator must first approve or decline some; if too many invites are pending, revoke \
+            some.
             """),
         "unavailable": CodeText(
             """

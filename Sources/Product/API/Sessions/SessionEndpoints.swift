@@ -43,8 +43,9 @@ package enum SessionEndpoints {
                             + "code works once."),
                     .optional(
                         "tenant", .string(min: 1, max: 63),
-                        "The operator's tenant, by id or slug. An operator of a tenant needs it if "
-                            + "the operator's address is not confirmed."),
+                        "The operator's tenant, by id or slug. An operator whose address is not "
+                            + "confirmed needs it with a password if other operators have the same "
+                            + "address."),
                 ])),
         answers: [
             .created(ConsoleSession.shape),
@@ -225,8 +226,8 @@ enum NotMeEndpoint {
         .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",
         summary:
             "Ends all sessions of an operator. If the operator has a password, it is removed, and "
-            + "a link to set a new one is mailed. This needs the token from a mail about the "
-            + "operator's account.",
+            + "a link to set a new one is mailed, unless the limit of such mails was reached. This "
+            + "needs the token from a mail about the operator's account.",
         access: .open,
         body: .json(
             ObjectShape(
@@ -243,8 +244,9 @@ enum NotMeEndpoint {
                     [
                         .readOnly(
                             "reset_mailed", .bool,
-                            "Whether the operator had a password. If true, a link to set a new "
-                                + "one was mailed.")
+                            "Whether the operator could sign in with a password. If true, a "
+                                + "link to set a new one was mailed, unless the limit of such "
+                                + "mails was reached.")
                     ]))
         ], problems: [.notFound, .rateLimited], secret: true, maxBody: 1 << 14
     ) { call in

@@ -9,9 +9,9 @@ enum StepUpEndpoint {
     static let stepUp = Endpoint(
         .post, "/v1/session/step-up", id: "stepUp", tag: "Session",
         summary:
-            "Proves again who uses the session, by one of the session's `methods` (step-up). The "
-            + "proof is valid for 10 minutes. The session gets a new cookie, and the old "
-            + "cookie is invalid at once.",
+            "Proves again who uses the session, by one of the session's `methods` (step-up); for "
+            + "`provider`, open `/v1/session/step-up/provider` instead. The proof is valid for 10 "
+            + "minutes. The session gets a new cookie, and the old one is invalid at once.",
         access: .console,
         body: .json(
             ObjectShape(

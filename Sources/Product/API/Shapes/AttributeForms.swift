@@ -11,14 +11,15 @@ extension JSONWriter {
 extension FieldShape {
     static let publicAttributes = FieldShape(
         "public_attributes", .attributes, nullable: true,
-        "Your own data about the object, which apps can see. Key verifications and tokens contain "
-            + "the public attributes of the user. A change is merged into the stored data (RFC "
-            + "7396), and `null` removes a member. At most 64 members, 5 levels and 16,384 bytes.",
+        "Your own data about the object, which apps can see. Key verifications contain the public "
+            + "attributes of the user; tokens contain only those with `in_token` in the attribute "
+            + "schema. A change is merged into the stored data (RFC 7396), and `null` removes a "
+            + "member. At most 64 members, 5 levels and 16,384 bytes.",
         example: .object([.init("plan", .string("team"))]))
 
     static let privateAttributes = FieldShape(
         "private_attributes", .attributes, nullable: true,
-        "Your own data about the object, which apps cannot see. Users cannot read the private "
+        "Your own data about the object, which apps cannot see. A `member` cannot read the private "
             + "attributes of their own account.",
         example: .object([.init("credit", .string("good"))]))
 }

@@ -17,7 +17,7 @@ package enum TenantEndpoints {
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "name", "-name"],
             search: "Only tenants whose slug and name together contain each of these words, in any "
-                + "case and order.")
+                + "case and order; only the first 8 words count.")
             + [
                 QueryParameter(
                     "status", .array(of: .enumeration(of: Tenant.Status.self), max: 3),
@@ -160,8 +160,8 @@ package enum TenantEndpoints {
         query: [
             QueryParameter(
                 "purge", .bool,
-                "If true: removes all data of a deleted tenant permanently, except the audit log. "
-                    + "Only the platform may do this."),
+                "If true: removes all data of a deleted tenant permanently, except the audit log "
+                    + "and the slug. Only the platform may do this."),
             QueryParameter(
                 "confirm", .string(min: 1),
                 "For a purge only. The first request is answered with 409 (`confirm_required`); "
@@ -291,9 +291,10 @@ extension TenantRow: JSONView {
                 example: .string("Acme")),
             .readOnly(
                 "status", .enumeration(of: Tenant.Status.self),
-                "`active`: people can sign in, and keys work. `suspended`: all sign-ins, sessions "
-                    + "and keys are refused. `deleted`: the same, and the tenant can be restored "
-                    + "for 30 days."),
+                "`active`: people can sign in, and keys work. `suspended`: sign-ins, sessions and "
+                    + "keys are refused; only if the tenant suspended itself, its owners can sign "
+                    + "in to resume it. `deleted`: sign-ins, sessions and keys are refused, and "
+                    + "the tenant can be restored for 30 days."),
             FieldShape(
                 "external_id", .externalID, nullable: true,
                 "The tenant's id in the platform's own system, compared byte by byte. No two "

@@ -13,8 +13,8 @@ package enum AttributeSchemaEndpoints {
     private static let get = Endpoint(
         .get, path, id: "getAttributeSchema", tag: "Users",
         summary:
-            "Returns the schema of the users' attributes, and the users whose attributes violate "
-            + "the schema. If no schema was set, it has no rules.",
+            "Returns the schema of the users' attributes, and up to 20 users whose attributes "
+            + "violate the schema. If no schema was set, it has no rules.",
         access: .right(.readPolicy), answers: [.ok(AttributeSchemaRow.shape)]
     ) { call in
         try await answer(call, try await call.scope.attributeSchema())
@@ -165,11 +165,12 @@ extension AttributeSchemaRow {
                             + "not be too large",
                         example: "^[a-z]+$"
                     ) { LinearPattern($0) != nil }),
-                "A pattern that must match some part of a string: ECMA-262 without look-around, "
-                    + "back references and lazy repetition."),
+                "A pattern that must match some part of a string: a subset of ECMA-262, without "
+                    + "for example look-around, back references, lazy repetition and `\\b`."),
             .optional(
                 "required", .bool,
-                "Whether a new user must have the attribute, and a user who has it must keep it."),
+                "Whether users who are created by `POST` or by an import must have the attribute, "
+                    + "and users who have it must keep it. People who join do not need it."),
             .optional(
                 "indexed", .bool,
                 "Whether lists can filter by `attributes.<name>`. The value must not be a list or "

@@ -41,8 +41,9 @@ enum MergeEndpoints {
                     + "password."),
             FieldShape(
                 "loser", .uuid, required: true,
-                "The id of the user who is merged into the winner. The loser's sign-ins and keys "
-                    + "move to the winner, and the loser is hidden.",
+                "The id of the user who is merged into the winner. The loser's keys and sign-ins "
+                    + "move to the winner, except the sign-ins that `left_identities` counts. The "
+                    + "loser is hidden.",
                 example: .string("9c1d0e6f-4b7a-4e2d-8f3a-5b6c7d8e9f0a")),
         ])
 
@@ -94,7 +95,7 @@ enum MergeEndpoints {
             "Undoes a merge and restores both users. A user's latest merge must be undone first. "
             + "The undo ends access that the winner was given after the merge, and `ended` lists "
             + "this access. If the winner got another identity or address after the merge, the "
-            + "response is 409 with `undo_conflict`.",
+            + "response can be 409 with `undo_conflict`.",
         access: .right(.linkIdentities),
         answers: [.ok(MergeRow.shape).showing(["status": .string("undone")])],
         problems: [.undoConflict, .conflict], idempotent: true, exists: exists
@@ -178,7 +179,8 @@ extension MergeRow: JSONView {
             .readOnly(
                 "password", .bool,
                 "Whether the undo removed the winner's password. It does so if the password was "
-                    + "set after the merge. The winner can set a new one by a password reset."),
+                    + "set after the merge. A winner who had a password before the merge can set "
+                    + "a new one by a password reset."),
             .readOnly(
                 "pin", .bool,
                 "Whether the undo removed the winner's PIN. It does so if the PIN was set after "
@@ -192,8 +194,8 @@ extension MergeRow: JSONView {
             .readOnly("winner", .uuid, "The id of the user who remains."),
             .readOnly(
                 "loser", .uuid,
-                "The id of the user who was merged into the winner. A request with this id reads "
-                    + "the winner."),
+                "The id of the user who was merged into the winner. Until an undo, a GET request "
+                    + "with this id returns the winner."),
             .readOnly(
                 "status", .enumeration(of: MergeRow.Status.self),
                 "`done`: the two users are merged. `undone`: the merge was undone, and both users "
@@ -212,7 +214,8 @@ extension MergeRow: JSONView {
             .readOnly(
                 "left_identities", count,
                 "The number of the loser's identities that did not move: that of the password and, "
-                    + "if the loser was `pending`, those without a verified email address."),
+                    + "if the loser was `pending`, some without a verified email address. After an "
+                    + "undo, it is 0."),
             .readOnly(
                 "refused_scopes",
                 .array(

@@ -11,8 +11,8 @@ enum UserAccountEndpoints {
 
     private static let passwordLink = Endpoint(
         .post, UserEndpoints.path + "/{id}/password-link", id: "createPasswordLink", tag: "Users",
-        summary: "Creates a link by which the user can set a password, once, within 30 minutes. No "
-            + "mail is sent. Setting the password ends the user's sessions.",
+        summary: "Creates a link by which the user can set a password, once, within at most 30 "
+            + "minutes. No mail is sent. Setting the password ends the user's sessions.",
         access: .right(.linkIdentities),
         body: .json(ObjectShape("PasswordLinkCreation", [ReturnAddress.field])),
         answers: [
@@ -49,9 +49,9 @@ enum UserAccountEndpoints {
     private static let changeEmail = Endpoint(
         .post, emailPath, id: "askForEmailChange", tag: "Users",
         summary:
-            "Mails a link to a new address of the user. If the new address is confirmed within 30 "
-            + "minutes, it becomes the user's address. An earlier change that is not confirmed "
-            + "yet is cancelled.",
+            "Mails a link to a new address of the user. If the new address is confirmed before "
+            + "`expires_at`, it becomes the user's address. An earlier change that is not "
+            + "confirmed yet is cancelled.",
         access: .right(.editUsers),
         body: .json(
             ObjectShape(
@@ -177,14 +177,14 @@ enum UserStatusEndpoints {
     private static let restore = verb(
         "restore",
         "Restores a deleted user, within 30 days. After that, the response is 409 with "
-            + "`conflict`.", .restoreUsers,
+            + "`conflict`, or 404 when the user is purged.", .restoreUsers,
         givesControl: true
     ) { change, row in try await change.restoreUser(row) }
 
     private static let approve = Endpoint(
         .post, UserEndpoints.path + "/{id}/approve", id: "approveUser", tag: "Users",
-        summary: "Admits a person who asked to join and is waiting for approval. The person gets a "
-            + "mail, which contains the `reason` if there is one.",
+        summary: "Admits a person who asked to join and is waiting for approval. If mail can be "
+            + "sent, the person gets a mail, with the `reason` if there is one.",
         access: .right(.approveUsers), body: .json(answer("UserApproval", "Welcome to the team.")),
         answers: [
             .ok(UserRow.shape).showing([
@@ -208,9 +208,9 @@ enum UserStatusEndpoints {
 
     private static let decline = Endpoint(
         .post, UserEndpoints.path + "/{id}/decline", id: "declineUser", tag: "Users",
-        summary: "Refuses a person who asked to join and is waiting for approval. The person gets "
-            + "a mail, which contains the `reason` if there is one, and may ask again after 30 "
-            + "days.",
+        summary: "Refuses a person who asked to join and is waiting for approval. If mail can be "
+            + "sent, the person gets a mail, with the `reason` if there is one. The person may ask "
+            + "again after 30 days.",
         access: .right(.approveUsers),
         body: .json(answer("UserDecline", "We do not know you.")),
         answers: [
@@ -357,15 +357,16 @@ enum UserIdentityEndpoints {
             .readOnly(
                 "challenge", .string(min: 8, max: 8),
                 "A code of 8 digits. An app of the client `thinkwork` needs it in addition to the "
-                    + "token. The page at `url` shows the code, and the account to which the "
-                    + "identity is added."),
+                    + "token. The page at `url` shows the account to which the identity is added "
+                    + "and, if the tenant uses this client, the code."),
             .readOnly("expires_at", .timestamp, "When the token and the link expire."),
             ExpiryReason.field,
         ])
 
     private static let grant = Endpoint(
         .post, UserEndpoints.path + "/{id}/link-grants", id: "createLinkGrant", tag: "Users",
-        summary: "Creates a token that adds one identity to the user, once, within 30 minutes.",
+        summary: "Creates a token that adds one identity to the user, once, within at most 30 "
+            + "minutes.",
         access: .right(.linkIdentities), answers: [.issued(grantShape)],
         problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
     ) { call in

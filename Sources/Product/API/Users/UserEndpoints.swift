@@ -215,7 +215,8 @@ extension UserFilter {
     static let parameters: [QueryParameter] = [
         .search(
             "Only users whose email address and name together contain each of these words, in any "
-                + "case and order. A word of fewer than 3 characters must begin a word of them."),
+                + "case and order; only the first 8 words count. A word of fewer than 3 characters "
+                + "must begin the address or a word of the name."),
         QueryParameter("ids", .array(of: .uuid, max: 200), "Only users with these ids."),
         QueryParameter(
             "status", .enumeration(of: User.Status.self), "Only users with this status."),

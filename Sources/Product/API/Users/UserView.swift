@@ -83,19 +83,20 @@ extension UserRow: JSONView {
                     + "as `suspended`, and the user can be restored for 30 days."),
             .readOnly(
                 "source", .enumeration(of: User.Source.self),
-                "How the user was added. `invite`: by an invite. `operator`: by an operator or "
-                    + "with an API key. `import`: by an import. `approval`: the person asked to "
-                    + "join. `sign_up`: the person joined by signing in or signing up. "
+                "How the user was added. `invite`: by an invite. `operator`: by an operator, "
+                    + "an admin or an API key. `import`: by an import. `approval`: the person "
+                    + "asked to join. `sign_up`: the person joined by signing in or signing up. "
                     + "`join_link`: the person used a join link."),
             JoinedBy.field,
             FieldShape(
                 "external_id", .externalID, nullable: true,
-                "The user's id in your own system, compared byte by byte. No two users may have "
-                    + "the same id.",
+                "The user's id in your own system, compared byte by byte. Two users of a tenant "
+                    + "cannot have the same id, unless one of them is deleted.",
                 example: .string("crm-4711")),
             .optional(
                 "keep", .bool,
-                "Whether the policy's `inactivity` rules ignore this user; false for a new user."),
+                "Whether the policy's `inactivity` rules ignore this user. If absent for a new "
+                    + "user: false."),
             .readOnly(
                 "merged_ids", .array(of: .uuid),
                 "The ids of users who were merged into this user. A GET request with one of these "
@@ -110,8 +111,8 @@ extension UserRow: JSONView {
                 "When the user was last changed. A sign-in alone does not count."),
             .readOnly(
                 "last_sign_in_at", .timestamp, nullable: true,
-                "When the user last signed in; `null` if never. It is updated at most once a "
-                    + "minute."),
+                "When the user last signed in; `null` if never. It can be up to a minute too "
+                    + "early."),
         ])
 
     /// The shape of a change. The address is read-only, since a new address must be verified first.
@@ -182,21 +183,22 @@ extension IdentityRow: JSONView {
                 example: .string("110169484474386276334")),
             .nullable(
                 "email", .email,
-                "The email address that the provider last stated; `null` if there is none."),
+                "The email address that the provider last stated or, if it stated none, the one "
+                    + "given when the identity was linked; `null` if there is none."),
             .readOnly(
                 "email_vouched", .bool,
                 "Whether the provider was trusted to verify `email` when it last stated an "
                     + "address."),
             .readOnly(
                 "alias_count", .integer(0...Int.max),
-                "For a Cognito pool: the number of `sub` values that are stored for the identity. "
-                    + "It is at most 1 for a native user of the pool, and at most 10 for a user of "
-                    + "an upstream provider. For any other provider, it is 0."),
+                "The number of `sub` values of Cognito pools that are stored for the identity. "
+                    + "It is at most 1 for a native user of a pool, and at most 10 for a user of "
+                    + "an upstream provider. For a person who came through no pool, it is 0."),
             .readOnly("created_at", .timestamp, "When the identity was linked to the user."),
             .readOnly(
                 "last_used_at", .timestamp, nullable: true,
-                "When the person last signed in with the identity; `null` if never. It is updated "
-                    + "at most once a minute."),
+                "When the person last used the identity, for example to sign in; `null` if never. "
+                    + "It may be a minute old."),
             .readOnly(
                 "linked_by",
                 .object(
@@ -245,8 +247,8 @@ extension UserSessionRow {
                     + "with; for example `immich`."),
             .readOnly(
                 "device", .string(), nullable: true,
-                "The name that the app gave the device. If it gave none: what the app reported "
-                    + "about the device. `null` if it reported nothing."),
+                "The name or id that the app gave the device. If it gave none: what the app "
+                    + "reported about the device. `null` if it reported nothing."),
             .readOnly("created_at", .timestamp, "When the user signed in."),
             .readOnly(
                 "last_seen_at", .timestamp,

@@ -30,7 +30,7 @@ enum OperatorLogin {
         .get, "/v1/session/step-up/provider", id: "beginProviderStepUp", tag: "Session",
         summary:
             "Redirects a browser to the provider for a step-up of the calling session. The "
-            + "provider asks the operator to sign in again.",
+            + "provider must ask the operator to sign in again.",
         access: .console, answers: [redirect],
         problems: [.conflict, .unavailable]
     ) { call in
