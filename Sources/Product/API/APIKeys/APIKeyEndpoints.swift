@@ -455,7 +455,7 @@ extension APIKeyFilter {
         QueryParameter("owner_user_id", .uuid, "Only keys of this user."),
         QueryParameter(
             "ends_within", .integer(1...365),
-            "Only active keys that expire within this number of days."),
+            "Only keys with status `active` or `grace` that expire within this number of days."),
         QueryParameter(
             "given_before", .bool,
             "If true: only active keys that need a review. An older version of "

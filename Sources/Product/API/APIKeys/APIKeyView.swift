@@ -175,10 +175,11 @@ extension APIKeyRow {
             .readOnly("until", .timestamp, "Until when the old secret is valid."),
             .readOnly(
                 "last_used_at", .timestamp, nullable: true,
-                "When the old secret was last used successfully; `null` if never."),
+                "When the old secret was last used successfully after the rotation; `null` if it "
+                    + "was not."),
             .readOnly(
                 "uses", .integer(0...Int.max),
-                "How often the old secret was used successfully."),
+                "How often the old secret was used successfully since the rotation."),
         ])
     private static let ownerShape = ObjectShape(
         "APIKeyOwner",
@@ -263,7 +264,7 @@ enum EndedView {
                         let name = kind.split(separator: "_").joined(separator: " ")
                         return .readOnly(
                             kind, .integer(0...Int.max),
-                            "The number of \(name) that this request ended.")
+                            "The number of \(name) that this request revoked, deleted or stopped.")
                     })),
             always: false,
             "If the request had `made_by`: how many objects ended together with the keys, by kind."

@@ -73,7 +73,10 @@ enum KeyVerificationEndpoints {
                 "ip", .string(max: 50, rule: address),
                 "The address that the key is used from. Without it, a key with `allowed_ips` is "
                     + "not valid."),
-            .nullable("origin", .string(max: 300), "The browser origin that the key is used from."),
+            .nullable(
+                "origin", .string(max: 300),
+                "The browser origin that the key is used from. Without it, a key with "
+                    + "`allowed_origins` is not valid."),
         ])
 
     private static let address = TextRule(detail: "must be an IP address", example: "192.0.2.1") {

@@ -287,7 +287,7 @@ struct BulkRequest<Action: BulkAction> {
                     .array(
                         of: .object(
                             ObjectShape([
-                                .readOnly("id", .uuid, "The id of the object that was acted on."),
+                                .readOnly("id", .uuid, "The id of the object."),
                                 .readOnly(
                                     "status", .enumeration(["done", "unchanged", "failed"]),
                                     "The result of the action, or of the dry run."),
@@ -306,7 +306,9 @@ struct BulkRequest<Action: BulkAction> {
                             ])), max: looked),
                     "One result for each object. A dry run returns the results of the first "
                         + "\(looked) objects."),
-                .readOnly("count", .integer(0...Int.max), "The number of objects of the action."),
+                .readOnly(
+                    "count", .integer(0...Int.max),
+                    "The number of objects that the action is for."),
             ])
     }
 }

@@ -33,7 +33,7 @@ package enum FailedSignInEndpoints {
                     "Only sign-ins at this client, for example `immich`."),
                 QueryParameter(
                     "request_id", .string(min: 1, max: 255),
-                    "Only sign-ins whose response had this request id (`x-request-id`)."),
+                    "Only entries with this `request_id`: a response's `X-Request-Id`."),
                 QueryParameter(
                     "reference", .string(min: 1, max: 12),
                     "Only the sign-in for which a page showed this reference."),
@@ -70,7 +70,7 @@ extension FailedSignIn: JSONView {
             ),
             .readOnly(
                 "operation", .string(),
-                "The route of the request, relative to the client's base path."),
+                "The request's method and path, without the client's base path."),
             .readOnly(
                 "reason", .string(),
                 "The reason, for example `id token: nonce_mismatch`, `provider_away: …`, "

@@ -216,13 +216,15 @@ extension DomainRow: JSONView {
             .readOnly("id", .uuid, "The id of the tenant's claim on the domain."),
             FieldShape(
                 "domain", .string(min: 1, max: 255, rule: .domain),
-                "The email domain; returned as an A-label.", example: .string("example.com")),
+                "The email domain; returned in its ASCII form (A-label), for example "
+                    + "`xn--bcher-kva.example`.", example: .string("example.com")),
             .readOnly(
                 "display", .string(),
                 "The domain in Unicode, for people to read, for example `bücher.example`."),
             .optional(
                 "include_subdomains", .bool,
-                "Whether addresses at subdomains count as addresses of the domain."),
+                "Whether addresses at subdomains count as addresses of the domain; false if "
+                    + "absent."),
             .nullable(
                 "mode", .enumeration(of: TenantDomain.Mode.self),
                 "Whether people with an address of the domain join, ask to join, or need an "
@@ -264,7 +266,8 @@ extension DomainRow: JSONView {
             .readOnly("created_at", .timestamp, "When the tenant claimed the domain."),
             .readOnly(
                 "verified_at", .timestamp, nullable: true,
-                "When the domain was last verified; `null` while it is `pending`."),
+                "When the domain was last verified, apart from the weekly checks; `null` while it "
+                    + "is `pending`."),
         ])
 
     /// The shape of a change. `domain` and `include_subdomains` are read-only, since the claim was

@@ -202,7 +202,7 @@ enum OfferedProviders {
             of: .object(
                 ObjectShape([
                     .readOnly("id", .uuid, "The provider's id."),
-                    .readOnly("name", .string(), "The provider's name, as the page shows it."),
+                    .readOnly("name", .string(), "The provider's name, as people see it."),
                     .readOnly(
                         "kind", .string(),
                         "The kind of the provider: `oidc`, `google` or `github`."),

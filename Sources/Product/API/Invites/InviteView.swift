@@ -161,7 +161,8 @@ extension InviteRow {
                 "The token, shown only once, and only if `delivery` is `link`."),
             .readOnly(
                 "accept_url", .string(), always: false,
-                "The link for the person who is invited. It is shown only once."),
+                "The link for the invited person, shown only once, and only if `delivery` is "
+                    + "`link`."),
         ])
 
     private static let resendField = FieldShape.optional(

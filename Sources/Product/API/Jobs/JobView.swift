@@ -85,8 +85,8 @@ extension JobRow {
                 "Notes on an import's file as a whole, for example columns that are not imported."
             ),
             .readOnly("progress", .object(progress), "The progress of the job."),
-            .readOnly("undone", count, "The number of rows that an undo restored."),
-            .readOnly("kept", count, "The number of rows that an undo left unchanged."),
+            .readOnly("undone", count, "The number of rows whose changes were undone."),
+            .readOnly("kept", count, "The number of rows whose changes an undo kept."),
             .readOnly(
                 "created_by",
                 .object(
@@ -111,10 +111,11 @@ extension JobRow {
                 "When the job began; `null` if it has not begun."),
             .readOnly(
                 "finished_at", .timestamp, nullable: true,
-                "When the job ended; `null` if it has not ended."),
+                "When the job or, after an undo, the undo ended; `null` until then."),
             .readOnly(
                 "undo_until", .timestamp, nullable: true,
-                "Until when the job can be undone; `null` if there is nothing to undo."),
+                "Until when the job can be undone; `null` before its end, or if there is nothing "
+                    + "to undo."),
         ])
 
     private static let progress = ObjectShape(

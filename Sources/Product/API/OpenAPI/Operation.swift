@@ -171,7 +171,7 @@ extension Endpoint {
         members.append(
             .init("414", problem(414, [.invalidRequest], "The request line is too long")))
         members.append(
-            .init("431", problem(431, [.invalidRequest], "The head of the request is too large")))
+            .init("431", problem(431, [.invalidRequest], "The request's headers are too large")))
         return .object(members)
     }
 

@@ -103,7 +103,7 @@ package enum CORSOriginEndpoints {
 
     private static let delete = Endpoint(
         .delete, path + "/{id}", id: "deleteCorsOrigin", tag: "CORS origins",
-        summary: "Removes an origin. The next request from this origin is refused.",
+        summary: "Removes an origin. Its next request is refused, unless another entry allows it.",
         access: .right(.writeOrigins), query: [CORSLockOut.parameter],
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured
     ) { call in

@@ -75,7 +75,7 @@ enum AttentionView {
         .readOnly("name", .string(), "The tenant's name."),
     ])
     private static let count = ObjectShape([
-        .readOnly("value", .integer(1...Int.max), "The number that was counted."),
+        .readOnly("value", .integer(1...Int.max), "The number of the people or objects."),
         .readOnly(
             "exact", .bool,
             "Whether `value` is exact. If false, counting stopped early, and there are at least "
@@ -153,7 +153,9 @@ extension FirstSteps {
             .readOnly("tenant", .bool, "Whether there is a tenant."),
             .readOnly("invite", .bool, "Whether an invite was created."),
             .readOnly("provider", .bool, "Whether a provider is registered."),
-            .readOnly("call", .bool, "Whether an API key was used."),
-            .readOnly("second_owner", .bool, "Whether there are two active owners."),
+            .readOnly("call", .bool, "Whether an API key was ever used successfully."),
+            .readOnly(
+                "second_owner", .bool,
+                "Whether there are at least two active operators with role `owner`."),
         ])
 }

@@ -13,7 +13,7 @@ package enum AuditEndpoints {
         + [
             QueryParameter(
                 "actor", .string(min: 1, max: 255),
-                "Only changes by the actor with this id or name."),
+                "Only events that the actor with this id or name caused."),
             QueryParameter(
                 "action", .string(min: 1, max: 100),
                 "Only events with this action, for example `invite.revoked`. A text that ends with "
@@ -22,7 +22,7 @@ package enum AuditEndpoints {
                     + "error: the list is then empty."),
             QueryParameter(
                 "target", .string(min: 1, max: 320),
-                "Only changes to the object with this id or name."),
+                "Only events about the object with this id or name."),
             QueryParameter("since", .timestamp, "Only events that occurred at or after this time."),
             QueryParameter("until", .timestamp, "Only events that occurred before this time."),
         ] + QueryParameter.histogram
@@ -139,12 +139,12 @@ extension AuditRow: JSONView {
             .readOnly(
                 "seq", .integer(0...Int.max), nullable: true,
                 "Always `null`. This version of the server does not number the events."),
-            .readOnly("occurred_at", .timestamp, "When the change was made."),
-            .readOnly("actor", .object(actorShape), "Who made the change."),
+            .readOnly("occurred_at", .timestamp, "When the event happened."),
+            .readOnly("actor", .object(actorShape), "Who caused the event."),
             .readOnly(
                 "action", .string(),
-                "What was done, for example `user.created` or `api_key.revoked`."),
-            .readOnly("target", .object(targetShape), "The object that was changed."),
+                "What happened, for example `user.created` or `api_key.revoked`."),
+            .readOnly("target", .object(targetShape), "The object that the event is about."),
             .readOnly(
                 "tenant_id", .uuid, nullable: true,
                 "The id of the tenant that the event belongs to; `null` for an event of the "

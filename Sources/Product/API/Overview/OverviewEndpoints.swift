@@ -19,7 +19,7 @@ package enum OverviewEndpoints {
         query: [
             QueryParameter(
                 "window", .enumeration(["24h", "7d", "30d"]),
-                "The length of the period, which ends now; `7d` if absent."),
+                "The period: the last hours or days, including the current one; `7d` if absent."),
             QueryParameter("since", .timestamp, "The period's start; `window` is then ignored."),
             QueryParameter(
                 "until", .timestamp,

@@ -23,8 +23,9 @@ package enum PeopleEndpoints {
                 "The kind of the provider at which the person signs in."),
             .required(
                 "issuer", .string(min: 1, max: 2048),
-                "The provider's issuer: its URL or, for a Cognito pool, the pool's id or, for "
-                    + "people of an external provider, `<pool>/<provider>`."),
+                "The provider's issuer: its URL; `gatehouse` for `password`; for a Cognito pool, "
+                    + "the pool's id. For people of a pool's external provider: "
+                    + "`<pool>/<provider>`, or the issuer that `upstreams` sets."),
             .required(
                 "subject", .string(min: 1, max: 2048), "The person's identifier at the issuer."),
         ])

@@ -240,6 +240,6 @@ struct PersonResult: Sendable {
                 "For an export: the rows of each user, by table."),
             .readOnly(
                 "platform", .any, always: false,
-                "For an export: rows that belong to no tenant, by table."),
+                "For an export: rows about these users that belong to no tenant, by table."),
         ])
 }

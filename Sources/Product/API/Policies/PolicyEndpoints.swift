@@ -10,7 +10,7 @@ package enum PolicyEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/policy", id: "getPolicy", tag: "Policy",
-        summary: "Returns the policy in force.", access: .right(.readPolicy),
+        summary: "Returns the current policy.", access: .right(.readPolicy),
         answers: [.ok(PolicyRow.shape)]
     ) { call in
         let row = try await call.scope.policy()
@@ -162,8 +162,9 @@ extension PolicyRow {
                     + standard.scopeCatalogue.map { "`\($0)`" }.joined(separator: ", ") + "."),
             .optional(
                 "dev_origins", .bool,
-                "Whether all loopback origins, such as `http://localhost:3000`, are allowed with "
-                    + "any port, even if the list of origins does not contain them; "
+                "Whether `http://localhost`, `http://127.0.0.1` and `http://[::1]` are allowed "
+                    + "with every explicit port, such as `http://localhost:3000`, even if the list "
+                    + "of origins does not contain them; "
                     + "\(standard.devOrigins) if absent."),
             .optional(
                 "private_network", .bool,
@@ -237,7 +238,8 @@ extension PolicyRow {
             .nullable(
                 "\(step.rawValue)_days",
                 .integer(InactivityRule.days.lowerBound...InactivityRule.days.upperBound),
-                "Days without use before this step; `null` or absent to skip the step.")
+                "Days without use before this step, counted from the last change of the rule at "
+                    + "the earliest; `null` or absent to skip the step.")
         })
 
     /// The policy whose settings those that are absent in a body get.

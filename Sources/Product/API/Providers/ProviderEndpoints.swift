@@ -19,7 +19,7 @@ package enum ProviderEndpoints {
             QueryParameter(
                 "kind", .enumeration(of: ProviderKind.self), "Only providers of this kind."),
             QueryParameter(
-                "unreachable", .bool, "If true: only providers that this server cannot reach now."),
+                "unreachable", .bool, "If true: only providers with `unreachable_since`."),
         ],
         answers: [.list(ProviderRow.shape)]
     ) { call in
@@ -244,7 +244,7 @@ extension ProviderRow: JSONView {
                 example: .string("Acme sign-in")),
             FieldShape(
                 "issuer", .string(min: 1, max: 1024), nullable: true,
-                "The URL of the issuer; for a Cognito pool the pool's id.",
+                "The issuer's URL; `gatehouse` for `password`; for a Cognito pool, the pool's id.",
                 example: .string("https://sign-in.example.com")),
             .nullable(
                 "client_id", .string(min: 1, max: 255, rule: .foreignID),

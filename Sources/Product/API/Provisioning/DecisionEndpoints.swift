@@ -29,7 +29,7 @@ package enum DecisionEndpoints {
         QueryParameter("reason", .enumeration(of: Reason.self), "Only decisions with this reason."),
         QueryParameter(
             "email", .email,
-            "Only decisions about this email address, which must be complete."),
+            "Only decisions about this email address. A part of an address is refused."),
         QueryParameter(
             "reference", .string(min: 1, max: 12),
             "Only the decision with this reference, which the person was shown."),
@@ -197,8 +197,9 @@ extension DecisionRow: JSONView {
                     + "there is none."),
             .readOnly(
                 "issuer", .string(), nullable: true,
-                "The provider's issuer, for example its URL or, for a Cognito pool, the pool's id "
-                    + "or, for people of some external providers, `<pool>/<provider>`."),
+                "The provider's issuer: its URL; `gatehouse` for `password`; for a Cognito pool, "
+                    + "the pool's id. For people of a pool's external provider: "
+                    + "`<pool>/<provider>`, or the issuer that `upstreams` sets."),
             .readOnly(
                 "subject", .string(), nullable: true, "The person's identifier at the issuer."),
             .readOnly(

@@ -174,13 +174,14 @@ extension Code {
             """
             The job's state does not allow this: only a running or queued job can pause, only a \
             paused one can resume, only one that has not ended and is not being undone can be \
-            cancelled, and only an ended one can be undone, for 30 days. A server of an older \
-            version may not know the kind of the job.
+            cancelled, and only an ended one that changed something and is not undone yet can be \
+            undone, for 30 days. A server of an older version may not know the kind of the job.
             """,
             """
             Read the job with `GET /v1/tenants/{tenant}/jobs/{id}`, and send what its `status` \
-            allows, or wait until it has ended. If a server does not know the kind of the job, try \
-            again after all servers have been upgraded.
+            allows, or wait until it has ended. If nothing can be undone, no request is needed. If \
+            a server does not know the kind of the job, try again after all servers have been \
+            upgraded.
             """),
         "idempotency_mismatch": CodeText(
             """

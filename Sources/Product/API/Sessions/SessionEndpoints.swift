@@ -71,7 +71,8 @@ package enum SessionEndpoints {
 
     private static let signOut = Endpoint(
         .delete, "/v1/session", id: "signOut", tag: "Session",
-        summary: "Ends the console's session; 404 if there is none.", access: .principal,
+        summary: "Ends the request's own console session; 404 for an API key.",
+        access: .principal,
         answers: [.noContent], problems: [.notFound]
     ) { call in
         guard let session = call.principal.session else { throw Problem.notFound("session") }

@@ -302,7 +302,7 @@ package struct QueryParameter: Sendable {
     /// The accepted values of `limit`, the number of items of a page. Others are refused with 422.
     static let limits = 1...200
     static let limit = QueryParameter(
-        "limit", .integer(limits), "The number of items of a page; 50 if absent.")
+        "limit", .integer(limits), "The maximum number of items on a page; 50 if absent.")
     /// The cursor of a page, opaque to clients. It is base64url and has a checksum of the list's
     /// path, sort order and filters.
     static let cursor = QueryParameter(

@@ -49,7 +49,7 @@ package enum TenantEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/tenants", id: "createTenant", tag: "Tenants",
-        summary: "Creates a tenant with the policy `invite_only`.",
+        summary: "Creates a tenant. Its policy has the `sign_up` `invite_only`.",
         access: .platform(.createTenant),
         body: .json(TenantRow.shape.creating("TenantCreation", required: ["slug", "name"])),
         answers: [.created(TenantRow.shape)], problems: [.conflict], idempotent: true
@@ -275,7 +275,8 @@ extension TenantRow: JSONView {
                             "Whether `value` is exact. If false, counting stopped early, and there "
                                 + "are at least this many users."),
                     ])), always: false,
-                "The number of users; present only for a credential of the platform.")
+                "The number of users, without deleted ones; present only for a credential of the "
+                    + "platform.")
         ])
 
     private static let fields: [FieldShape] =

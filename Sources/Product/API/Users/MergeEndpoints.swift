@@ -15,7 +15,7 @@ enum MergeEndpoints {
         .get, path, id: "listMerges", tag: "Users", summary: "Lists the merges, newest first.",
         access: .right(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"])
-            + [QueryParameter("user_id", .uuid, "Only merges of which this user is the winner.")],
+            + [QueryParameter("user_id", .uuid, "Only merges whose `winner` is this user.")],
         answers: [.list(MergeRow.shape)], mayLag: true
     ) { call in
         let winner = try await call.survivor(of: call.query.optionalUUID("user_id"))
@@ -209,7 +209,8 @@ extension MergeRow: JSONView {
                         .readOnly("invites", count, "The number of accepted invites."),
                         .readOnly(
                             "addresses", count,
-                            "The number of the loser's addresses, including former addresses."),
+                            "The number of the loser's addresses, including former addresses. "
+                                + "After an undo, it is 1."),
                     ])), "The numbers of objects that moved from the loser to the winner."),
             .readOnly(
                 "left_identities", count,

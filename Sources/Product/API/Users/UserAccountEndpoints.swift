@@ -288,7 +288,8 @@ enum UserIdentityEndpoints {
 
     private static let link = Endpoint(
         .post, path, id: "linkIdentity", tag: "Users",
-        summary: "Links an identity to the user by its ids.", access: .right(.linkIdentities),
+        summary: "Adds the identity with this provider, issuer and subject to the user.",
+        access: .right(.linkIdentities),
         body: .json(
             IdentityRow.shape.creating(
                 "IdentityCreation", required: ["provider", "issuer", "subject"])),

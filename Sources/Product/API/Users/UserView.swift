@@ -173,8 +173,9 @@ extension IdentityRow: JSONView {
                 "The kind of the provider."),
             FieldShape(
                 "issuer", .string(min: 1, max: 512, rule: .foreignID),
-                "The issuer. For a Cognito pool, it is the pool's id or, for people of an external "
-                    + "provider, `<pool>/<provider>`.",
+                "The provider's issuer: its URL; `gatehouse` for `password`; for a Cognito pool, "
+                    + "the pool's id. For people of a pool's external provider: "
+                    + "`<pool>/<provider>`, or the issuer that `upstreams` sets.",
                 example: .string("https://accounts.google.com")),
             FieldShape(
                 "subject", .string(min: 1, max: 255, rule: .foreignID),
@@ -194,7 +195,9 @@ extension IdentityRow: JSONView {
                 "The number of `sub` values of Cognito pools that are stored for the identity. "
                     + "It is at most 1 for a native user of a pool, and at most 10 for a user of "
                     + "an upstream provider. For a person who came through no pool, it is 0."),
-            .readOnly("created_at", .timestamp, "When the identity was linked to the user."),
+            .readOnly(
+                "created_at", .timestamp,
+                "When the identity was linked to a user. A merge does not change it."),
             .readOnly(
                 "last_used_at", .timestamp, nullable: true,
                 "When the person last used the identity, for example to sign in; `null` if never. "
