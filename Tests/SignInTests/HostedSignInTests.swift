@@ -283,7 +283,7 @@ import Text
             expectHostedPage(
                 try await fixture.post(
                     "/t/acme/sign-in", [("provider", fixture.ids[0])], Jar(), fields: fields), 403,
-                "another page")
+                "another site")
         }
     }
 
