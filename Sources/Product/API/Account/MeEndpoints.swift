@@ -156,8 +156,8 @@ enum OwnSessionEndpoints {
                     + "browser sent none."),
             .readOnly(
                 "method", .enumeration(of: SignInMethod.self),
-                "How the operator signed in or, if it was later, how the operator last stepped up "
-                    + "or which second factor the operator set up."),
+                "The method of the latest of these in the session: the sign-in, a step-up, or the "
+                    + "set-up of a second factor."),
             .readOnly("created_at", .timestamp, "When the session began."),
             .readOnly(
                 "last_seen_at", .timestamp,

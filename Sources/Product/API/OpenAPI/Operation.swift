@@ -322,8 +322,8 @@ extension Access {
         case .console: "Needs an operator's session of the console."
         case .right(let right): "Needs \(Self.scope(right))."
         case .own(let right):
-            "Needs \(Self.scope(right)). For the user's own objects, a user's access token does "
-                + "not need this scope."
+            "Needs \(Self.scope(right)). A user's access token needs no scope: the user's role "
+                + "decides whether it reaches all objects or only the user's own."
         case .anyOf(let rights):
             Self.sentence(Self.distinct(rights.map(Self.scope)))
         case .platform(let right):

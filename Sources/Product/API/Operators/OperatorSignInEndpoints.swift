@@ -59,8 +59,8 @@ package enum OperatorSignInEndpoints {
     private static let delete = Endpoint(
         .delete, path, id: "deleteOperatorSignIn", tag: "Operators",
         summary:
-            "Ends the sign-in of operators at the provider, so that the operators' passwords work "
-            + "again. The server still stores which account at the provider each operator has.",
+            "Ends the sign-in of operators at the provider. If `required` was set, their passwords "
+            + "work again. The server still stores which account at the provider each operator has.",
         access: .platform(.writeOperators), answers: [.noContent], ifMatch: .honoured
     ) { call in
         try OperatorsProvider.requireKeeper(call)

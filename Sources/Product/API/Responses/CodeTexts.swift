@@ -337,12 +337,14 @@ extension Code {
             """),
         "tenant_suspended": CodeText(
             """
-            The tenant is suspended by the platform or by its own owner. All its sign-ins, \
-            sessions and keys are refused.
+            The tenant is suspended by the platform or by its own owner. Its sign-ins, sessions \
+            and keys are refused, except what an owner needs to end a suspension by the tenant \
+            itself.
             """,
             """
-            Resume the tenant with `POST /v1/tenants/{tenant}/resume`. If the platform suspended \
-            it, only the platform can resume it.
+            If the tenant suspended itself, one of its owners signs in at the console and resumes \
+            it (`POST /v1/tenants/{tenant}/resume`). If the platform suspended it, only the \
+            platform can resume it.
             """),
         "tenant_deleted": CodeText(
             "The tenant that the sign-in, the invite or the link is for was deleted.",

@@ -113,7 +113,9 @@ package enum TenantEndpoints {
     }()
 
     private static let suspend = verb(
-        "suspend", "Suspends a tenant. All its sign-ins, sessions and keys are refused at once.",
+        "suspend",
+        "Suspends a tenant. Its sign-ins, sessions and keys are refused at once; if the tenant "
+            + "suspended itself, its owners can still sign in and resume it.",
         .suspended,
         .suspendTenant, .tenantSuspended)
     private static let resume = verb(
