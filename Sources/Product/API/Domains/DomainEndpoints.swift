@@ -257,10 +257,10 @@ extension DomainRow: JSONView {
                                 "The value that the DNS TXT record must have."),
                             .readOnly(
                                 "lost_at", .timestamp, nullable: true,
-                                "When a check found for the first time that the DNS record of the "
-                                    + "verified domain is missing; otherwise `null`. "
-                                    + "After a week without the record, the domain is `pending` "
-                                    + "again."),
+                                "When a check first found that the DNS record is missing; `null` "
+                                    + "again once the record is found. After a week without the "
+                                    + "record, the domain is `pending` again, and this time stays "
+                                    + "until the domain is verified again."),
                         ])),
                 "How the domain is verified, and the DNS record for it."),
             .readOnly("created_at", .timestamp, "When the tenant claimed the domain."),

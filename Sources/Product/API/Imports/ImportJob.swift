@@ -90,8 +90,8 @@ extension ImportOptions {
             FieldShape(
                 "mapping", .map(of: .string(min: 1, max: ImportLimits.options)),
                 "With `format=csv`: for each column of this API, the column of the file that "
-                    + "contains it, for example `{\"email\": \"E-Mail\"}`. One column of the file "
-                    + "may be named for several.", example: mappingExample),
+                    + "contains it, for example `{\"email\": \"E-Mail\"}`. Several columns of "
+                    + "this API may name the same column of the file.", example: mappingExample),
             FieldShape(
                 "issuer", .string(min: 1, max: ImportLimits.issuer),
                 "With `format=auth0`, `clerk`, `keycloak` or `firebase`: the issuer of the former "

@@ -29,8 +29,8 @@ enum SearchEndpoint {
                     + "reference."),
             QueryParameter(
                 "tenant", .string(min: 1, max: 63),
-                "The tenant to search in, by id or slug. A tenant's credential always searches its "
-                    + "own tenant."
+                "The tenant to search in, by id or slug. A tenant's credential searches its own "
+                    + "tenant without it, and gets 404 if it names another."
             ),
         ],
         answers: [
