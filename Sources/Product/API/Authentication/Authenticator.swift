@@ -53,8 +53,10 @@ package struct Authenticator: Sendable {
 
     /// The holder of an access token: a user with the rights of their role in their tenant.
     private func person(_ token: String) async throws -> CallerPrincipal {
-        guard let claims = try await tokens.verify(token),
-            let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
+        guard let claims = try await tokens.verify(token) else {
+            throw Problem.unauthorized("The access token is invalid or has expired; get a new one.")
+        }
+        guard let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
             found.user.id == claims.user
         else { throw Problem.unauthorized("The session has ended; sign in again.") }
         switch found.standing {

@@ -116,7 +116,8 @@ extension ClientRow {
             .optional(
                 "redirect_uris",
                 .array(of: .string(min: 1, max: 2048, rule: RedirectURI.rule), max: 50),
-                "The URLs that a sign-in may redirect to. They must match byte by byte."),
+                "The URLs that a sign-in may redirect to. The URL in a request must equal one of them "
+                    + "byte by byte."),
             .optional(
                 "settings", .any,
                 "The client's settings: `provider`, `client_id`, `secret` and `token_seconds`, and "

@@ -128,7 +128,7 @@ extension ImportOptions {
         do {
             document = try JSONValue(parsing: bytes)
         } catch {
-            throw Problem(.invalidRequest, "The part `options` is not JSON: \(error).")
+            throw Problem(.invalidRequest, "The part `options` cannot be read as JSON: \(error).")
         }
         var decoder = Decoder(allowsReadOnly: false)
         let input = decoder.object(document, Self.shape, at: "/options")

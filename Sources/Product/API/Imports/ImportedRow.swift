@@ -182,7 +182,9 @@ struct ImportedRow: Sendable {
             isText(identity.issuer), isText(identity.subject),
             let kind = ProviderKind(rawValue: identity.provider), kind != .password
         else {
-            throw .invalid("An identity must have a provider, an issuer and a subject.")
+            throw .invalid(
+                "An identity must have a provider other than `password`, an issuer and a subject, "
+                    + "all of a valid kind and length.")
         }
         return identity
     }

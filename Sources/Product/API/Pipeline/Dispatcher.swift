@@ -502,7 +502,7 @@ extension Dispatcher {
         do {
             return try JSONValue(parsing: body)
         } catch {
-            throw Problem(.invalidRequest, "The body is not JSON: \(error).")
+            throw Problem(.invalidRequest, "The body cannot be read as JSON: \(error).")
         }
     }
 

@@ -99,7 +99,7 @@ struct ProviderInput {
                 FieldError(
                     pointer, .invalid,
                     "leads into the internal network, which this server does not access; the "
-                        + "operator of the server may allow one address with "
+                        + "server's administrator can add the address to "
                         + "GATEHOUSE_OUTBOUND_ALLOW"))
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }

@@ -84,7 +84,7 @@ package enum CognitoEndpoints {
         do {
             return try JSONValue(parsing: call.request.body)
         } catch {
-            throw Problem(.invalidRequest, "The body is not JSON: \(error).")
+            throw Problem(.invalidRequest, "The body cannot be read as JSON: \(error).")
         }
     }
 }

@@ -87,7 +87,10 @@ extension Change {
     private func requireUndoable(_ merge: MergeRow, _ winner: UserRow) async throws {
         var reasons: [UndoConflict.Reason] = []
         if merge.undoUntil <= now {
-            reasons.append(.init(pointer: "/undo_until", detail: "The 30 days are over."))
+            reasons.append(
+                .init(
+                    pointer: "/undo_until",
+                    detail: "A merge can be undone for 30 days, which are over."))
         }
         let rows = try await query(
             """

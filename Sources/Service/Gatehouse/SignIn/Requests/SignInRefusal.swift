@@ -76,7 +76,11 @@ extension SignInRefusal {
             Problem(
                 .invalidRequest,
                 "The code challenge must be the S256 of the verifier, in base64url (RFC 7636).")
-        case .wrongVerifier, .verifierMissing, .notProved:
+        case .wrongVerifier, .verifierMissing:
+            Problem(
+                .invalidRequest,
+                "The code verifier is missing or does not match the code challenge.")
+        case .notProved:
             Problem(.invalidRequest, "The provider's answer could not be verified.")
         case .providerAway:
             Problem(
