@@ -258,7 +258,8 @@ function secondStep(page, first, methods, then, isRecovery = !methods.includes("
 }
 
 const isSetUp = page => door(
-	page, "Set-up is closed", "This service already has an owner.", toSignIn("Go to sign-in"),
+	page, "Set-up is closed", "This service already has an operator, or the set-up was completed.",
+	toSignIn("Go to sign-in"),
 )
 
 async function setup(page, token) {

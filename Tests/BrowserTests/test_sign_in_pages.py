@@ -206,7 +206,7 @@ def test_a_person_with_two_invites_chooses_the_tenant(console):
         looks_right(person, "Sign in", "Gatehouse")
         press(person, "Continue with One")
         looks_right(person, "Where do you want to go?", "Gatehouse")
-        expect(person.page.get_by_role("group", name="More than one place knows you.")).to_be_visible()
+        expect(person.page.get_by_role("group", name="More than one organisation knows you.")).to_be_visible()
         press(person, "Continue")
         # Nothing was chosen: the browser says so, and stays.
         expect(person.page.locator("h1")).to_have_text("Where do you want to go?")

@@ -328,7 +328,7 @@ def test_this_was_not_me_acts_by_its_button_alone(console):
     assert "token" not in page.url
     console.expects_refusals = True
     page.get_by_role("button", name="End all sessions").click()
-    expect(page.get_by_role("alert")).to_contain_text("was used or has expired")
+    expect(page.get_by_role("alert")).to_contain_text("not valid, or no longer valid")
     page.goto("about:blank")
     console.go("/not-me")
     expect(page.get_by_role("heading", name="No link here")).to_be_visible()

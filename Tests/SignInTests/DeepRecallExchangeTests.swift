@@ -79,7 +79,8 @@ import Text
                     400, "Invalid device_id")
             }
             expectOnlyError(
-                try await fixture.exchange(kind, "{"), 400, "The body must be a JSON object.")
+                try await fixture.exchange(kind, "{"), 400,
+                "The body cannot be read as JSON: a member name is expected at byte 1.")
         }
     }
 

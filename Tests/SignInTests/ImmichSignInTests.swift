@@ -125,7 +125,7 @@ import Text
         }
         let two = try await fixture.send(
             .post, path, token: other, fields: [Field("authorization", "Bearer \(token)")])
-        expectError(two, 400, "Two different credentials: send one.")
+        expectError(two, 400, "There are different credentials; send one.")
         let withCookie = try await fixture.send(
             .post, path, token: "x", fields: [Field("cookie", "immich_access_token=\(token)")])
         expectError(withCookie, 401, "Invalid user token")
@@ -146,7 +146,8 @@ import Text
         let empty = try await fixture.send(.post, "/api/auth/login", #"{"email":"a@b.example"}"#)
         expectError(empty, 400, "password must be a string")
         let noJSON = try await fixture.send(.post, "/api/auth/login", "{")
-        expectError(noJSON, 400, "The body must be a JSON object.")
+        expectError(
+            noJSON, 400, "The body cannot be read as JSON: a member name is expected at byte 1.")
         expectError(try await fixture.send(.get, "/api/photos"), 404, "There is no such path.")
         for (body, text) in [
             (#"{"password":"x"}"#, "email must be a string"),

@@ -103,7 +103,7 @@ import Text
         fixture.first.set("/token", .init(#"{"id_token":"\#(proof)"}"#))
         let refused = try await fixture.get(
             "/sign-in/callback?code=c&state=\(asked.first("state") ?? "")", jar)
-        expectHostedPage(refused, 409, "The link was revoked.")
+        expectHostedPage(refused, 409, "The link is no longer valid; ask for a new one.")
         // A page of another site begins nothing.
         let foreign = try await fixture.service.send(
             .post, "/v1/join-links/sign-in",

@@ -171,7 +171,7 @@ import Text
             .post, "/v1/tenants/acme/users", #"{"email":"\#(Self.address)"}"#)
         let refused = try await fixture.end(pass)
         #expect(refused.status == 403 || refused.status == 409 || refused.status == 410)
-        #expect(refused.text.contains("The invite was revoked."), "\(refused.text)")
+        #expect(refused.text.contains("The invite is no longer valid"), "\(refused.text)")
         #expect(try await fixture.items("users").first?["status"]?.string == "pending")
     }
 

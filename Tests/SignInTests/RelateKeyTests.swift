@@ -51,7 +51,7 @@ import Text
             (#"{"deviceName":" ","platform":"ios"}"#, "DeviceName is required"),
             (
                 #"{"deviceName":"a\u202eb","platform":"ios"}"#,
-                "DeviceName must have no control characters"
+                "DeviceName must have no control or invisible characters"
             ),
             (#"{"deviceName":"a"}"#, "Platform is required"),
             (

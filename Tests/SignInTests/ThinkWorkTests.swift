@@ -177,7 +177,7 @@ import Text
         }
         let two = try await fixture.send(
             .get, "/api/auth/me", token: fixture.token(), fields: [Field("x-api-key", "k")])
-        expectOnlyError(two, 400, "Two different credentials: send one.")
+        expectOnlyError(two, 400, "There are different credentials; send one.")
     }
 
     @Test func `every hostile id token is 401 with one text, and its reason stands in the log`()

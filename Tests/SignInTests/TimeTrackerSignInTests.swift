@@ -129,7 +129,7 @@ import Text
         }
         expectOnlyError(
             try await fixture.send(.post, "/auth/token", "{"), 400,
-            "The body must be a JSON object.")
+            "The body cannot be read as JSON: a member name is expected at byte 1.")
         expectOnlyError(try await fixture.exchange("never-begun"), 400, Self.over)
         for redirect in [#"https:\/\/evil.example\/"#, TimeTrackerFixture.webCallback, ""] {
             let asked = try await fixture.begin()

@@ -107,7 +107,7 @@ final class Gunzip: Sendable {
             // The contents of all gzip members form one body (RFC 1952, section 2.2).
             state.isBetween = true
             inflateReset(stream)
-        default: throw HTTPError(400, "The body is not gzip.")
+        default: throw HTTPError(400, "The body is not gzip, or it is damaged.")
         }
         return piece
     }

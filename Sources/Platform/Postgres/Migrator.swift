@@ -108,7 +108,9 @@ package enum Migrator {
         for version in applied.keys.sorted() where !files.contains(where: { $0.version == version })
         {
             throw MigrationError(
-                name: applied[version]?.name ?? version, reason: "was applied, but is missing")
+                name: applied[version]?.name ?? version,
+                reason: "was applied, but this program does not have it: is the program older than "
+                    + "the database?")
         }
         for file in files {
             let text = try contents("\(directory)/\(file.name)", file.name)
@@ -116,7 +118,7 @@ package enum Migrator {
             if let before = applied[file.version] {
                 guard before.checksum == checksum, before.name == file.name else {
                     throw MigrationError(
-                        name: file.name, reason: "was changed after it was applied")
+                        name: file.name, reason: "was changed or renamed after it was applied")
                 }
                 continue
             }

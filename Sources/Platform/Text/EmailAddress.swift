@@ -17,7 +17,9 @@ package enum EmailFault: Error, Sendable, Equatable {
     package var mend: String {
         switch self {
         case .noSingleAt: "must be an email address: a name, one @ and a domain"
-        case .badLocalPart: "must have plain ASCII letters, digits and single dots before the @"
+        case .badLocalPart:
+            "must have only ASCII letters, digits, signs such as + - _ and single dots between "
+                + "them before the @"
         case .tooLong: "must have at most 254 bytes, and 64 before the @"
         case .badDomain: "must have a domain name after the @"
         case .hidden(let scalar):

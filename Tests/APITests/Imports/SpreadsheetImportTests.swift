@@ -39,7 +39,11 @@ struct SpreadsheetImportTests {
     }
 
     @Test func `another encoding is refused by its name`() throws {
-        #expect(throws: ImportFileFault(detail: "is UTF-16 or UTF-32; save it as UTF-8")) {
+        #expect(
+            throws: ImportFileFault(
+                detail: "is UTF-16, UTF-32 or not text, such as a packed file; unpack it, and save "
+                    + "it as UTF-8")
+        ) {
             try Self.read(ImportFile.bytes("excel-unicode.csv"))
         }
         let rows = try Self.read(ImportFile.bytes("excel-de-1252.csv"))

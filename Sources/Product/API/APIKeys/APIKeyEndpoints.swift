@@ -103,7 +103,9 @@ package enum APIKeyEndpoints {
                 guard let id = try await call.survivor(of: id), try await call.scope.mayOwnKeys(id)
                 else {
                     throw Problem.invalid([
-                        FieldError("/owner/id", .invalid, "must be a user of the tenant")
+                        FieldError(
+                            "/owner/id", .invalid,
+                            "must be a user of the tenant who is not deleted")
                     ])
                 }
                 owner = .user(id)
@@ -191,8 +193,7 @@ package enum APIKeyEndpoints {
                     row, now in
                     try call.input.checkRepeated(against: row.json(at: call.now))
                     var input = APIKeyInput(call, tenant: tenant)
-                    // A key may keep a scope that has since been removed from the catalogue.
-                    var next = try input.applied(to: row.key, catalogue: catalogue + row.key.scopes)
+                    var next = try input.applied(to: row.key, catalogue: catalogue)
                     let subject = call.principal.subject
                     if call.input.has("scopes"),
                         Permissions.scopesBeyond(subject, asked: next.scopes, in: tenant).isEmpty

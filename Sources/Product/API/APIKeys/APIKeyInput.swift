@@ -22,7 +22,10 @@ struct APIKeyInput {
         let input = call.input
         var next = key
         if let name = input.optionalString("name") { next.name = name }
-        if let scopes = input.optionalStrings("scopes") { next.scopes = known(scopes, catalogue) }
+        if let scopes = input.optionalStrings("scopes") {
+            // A key may keep a scope that has since been removed from the catalogue.
+            next.scopes = known(scopes, catalogue, kept: key.scopes)
+        }
         if input.has("rate_limit") {
             next.ratePerMinute = input.optionalObject("rate_limit")?.optionalInt("per_minute")
         }
@@ -86,9 +89,11 @@ struct APIKeyInput {
         .joined(separator: ", ")
 
     /// Returns the scopes without repetitions. Adds an error for each scope that is neither a
-    /// management scope nor in the tenant's catalogue.
-    private mutating func known(_ scopes: [String], _ catalogue: [String]) -> [String] {
-        let all = ManagementScope.allCases.map(\.rawValue) + catalogue
+    /// management scope, nor in the tenant's catalogue, nor one of `kept`.
+    private mutating func known(
+        _ scopes: [String], _ catalogue: [String], kept: [String]
+    ) -> [String] {
+        let all = ManagementScope.allCases.map(\.rawValue) + catalogue + kept
         var seen: [String] = []
         for (index, scope) in scopes.enumerated() {
             if !all.contains(where: { sameBytes($0, scope) }) {

@@ -129,7 +129,7 @@ enum APIKeyRotationEndpoints {
             case .nothingInGrace: throw Problem(.conflict, "No old secret is still working.")
             case .graceOutOfRange:
                 throw Problem.invalid([
-                    FieldError("/grace_seconds", .outOfRange, "must be from 0 to 7 days")
+                    FieldError("/grace_seconds", .outOfRange, "must be from 0 to 604800 (7 days)")
                 ])
             }
         }

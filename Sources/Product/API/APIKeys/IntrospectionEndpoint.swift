@@ -45,7 +45,11 @@ enum IntrospectionEndpoint {
             form, [QueryParameter(token.name, token.kind, required: true, token.summary)])
         guard errors.allSatisfy({ $0.code == .unknown }),
             let token = fields.optionalString("token")
-        else { throw Problem(.invalidRequest, "The form needs one `token`.") }
+        else {
+            throw Problem(
+                .invalidRequest,
+                "The form needs one `token` of 1 to 8192 characters, percent-encoded correctly.")
+        }
         return token
     }
 

@@ -104,7 +104,8 @@ enum OwnFactorEndpoints {
                 throw Problem.invalid([
                     FieldError(
                         "/code", .invalid,
-                        "is not a current code of the new authenticator app")
+                        "is not a current code of the new authenticator app, or its set-up has "
+                            + "expired: begin it again")
                 ])
             }
             try await change.provePresence(in: call.principal.session, by: .totp)

@@ -33,7 +33,7 @@ package struct Authenticator: Sendable {
         }
         let lines = request.all("authorization")
         if lines.count > 1 {
-            throw Problem(.invalidRequest, "Two Authorization headers: send one.")
+            throw Problem(.invalidRequest, "There is more than one Authorization header; send one.")
         }
         if let line = lines.first { return try await bearer(line, request) }
         if let token = SessionCookie.token(in: request) { return try await console(token, request) }
@@ -104,8 +104,8 @@ package struct Authenticator: Sendable {
             let seconds = 60 - now.microseconds / 1_000_000 % 60
             guard let remaining = database.keyUses.take(limit, of: key.limitKey, at: now) else {
                 throw Problem.rateLimited(
-                    "The key may be used \(limit) times a minute.", limit: limit,
-                    retryAfter: seconds)
+                    "The key may be used \(limit) times a minute, together with the keys that "
+                        + "share its limit.", limit: limit, retryAfter: seconds)
             }
             left = RateLimitLeft(limit: limit, remaining: remaining, resetsIn: seconds)
         }
@@ -154,7 +154,7 @@ package struct Authenticator: Sendable {
                     throw Problem(.reason(.tenantSuspended), "The tenant is suspended.")
                 }
                 mayResume = true
-            default: throw Problem.unauthorized("The session has ended; sign in again.")
+            default: throw Problem.unauthorized("The tenant is deleted.")
             }
         }
         try requireSecondFactor(session, request)
@@ -250,7 +250,10 @@ package struct Authenticator: Sendable {
             default: false
             }
         guard isOurs else {
-            throw Problem.forbidden("A session of the console cannot be used from other sites.")
+            throw Problem.forbidden(
+                "A session of the console cannot be used from other sites; a write must have "
+                    + "`Sec-Fetch-Site: same-origin` or, without that header, this server's own "
+                    + "`Origin`.")
         }
     }
 }

@@ -52,7 +52,8 @@ struct LambdaCaller: Sendable {
         else {
             throw Problem.unauthorized(
                 "host, x-amz-date and every x-amz- field must be signed, and x-amz-date must be "
-                    + "within 5 minutes of the server's time.")
+                    + "within 5 minutes of the server's time. The signed headers must be in order, "
+                    + "each once, and the credential's day must be that of x-amz-date.")
         }
         let id = UUID(signature.accessKeyID) ?? UUID.random()
         let found = try await database.hookCredential(id)

@@ -237,7 +237,7 @@ struct UserAction: BulkAction {
         guard effect["version"] == .int(user.version) else {
             return JobResult(
                 row: result.row, .kept, code: "changed",
-                detail: "The user was changed after the job.")
+                detail: "The user has changed since the job, so the job's change stays.")
         }
         if [.suspend, .delete].contains(verb) { try place.requireCover(of: user.role) }
         try await takeBack(user, effect, place)

@@ -232,7 +232,7 @@ struct BulkRequest<Action: BulkAction> {
             // Presence is proved once for the whole call. If the proof is missing, the whole call
             // fails.
             if let code = results[id]?.code, code == Code.stepUpRequired.rawValue {
-                throw call.signInAgain("The action on one of them")
+                throw call.signInAgain("The action on one of these objects")
             }
         }
         return ids.compactMap { id in results[id].map { (id, $0) } }

@@ -108,7 +108,8 @@ extension ClientRow {
                 "hosts", .array(of: .string(min: 1, max: 260, rule: ClientHost.rule), max: 20),
                 "The hosts that are served as this client, each with a port if it is not the "
                     + "default one. A new host must be at or below a verified domain of the "
-                    + "tenant; the platform may also set other hosts."),
+                    + "tenant; the platform may also set other hosts, except at or below another "
+                    + "tenant's verified domain."),
             .readOnly(
                 "unbound_hosts", .array(of: .string(), max: 20),
                 "The hosts in `hosts` that cannot be served, for example because the host is no "
@@ -196,7 +197,8 @@ struct ClientInput {
             RedirectURI.isInTheClear(uri, own: own)
                 ? FieldError(
                     "/redirect_uris/\(index)", .notAllowed,
-                    "must be https; plain http is allowed only for 127.0.0.1, [::1] and localhost")
+                    "must be https; plain http is allowed only for 127.0.0.1, [::1], localhost and "
+                        + "this server's own address")
                 : nil
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }

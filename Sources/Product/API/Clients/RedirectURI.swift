@@ -7,7 +7,9 @@ import Text
 enum RedirectURI {
     static let rule = TextRule(
         detail:
-            "must be an absolute URL with http, https or the scheme of an app, without a fragment, a user name or `*`",
+            "must be an absolute URL in printable ASCII with http, https or the scheme of an app "
+            + "(none of the system's own), without a space, a fragment, a user name, `*` or a "
+            + "backslash",
         example: "app.immich:///oauth-callback"
     ) { isAllowed($0) }
 
@@ -149,7 +151,7 @@ enum ReturnAddress {
         else { return nil }
         return FieldError(
             pointer + "/return_to", .notAllowed,
-            "must be one of the `redirect_uris` of the tenant's clients")
+            "must be one of the `redirect_uris` of the tenant's enabled clients")
     }
 }
 
@@ -197,7 +199,8 @@ struct HostBinding {
             guard try await change.wildcardStands(Self.parts(of: host).name) else {
                 throw Self.refuse(
                     index,
-                    "must be at or below a verified domain of the tenant; a platform operator may bind any other host"
+                    "must be at or below a verified domain of the tenant; the platform may also "
+                        + "bind other hosts, except at or below another tenant's verified domain"
                 )
             }
         }

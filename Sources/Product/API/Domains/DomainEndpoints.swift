@@ -161,7 +161,7 @@ package enum DomainEndpoints {
                     == .allowed
             else {
                 throw Problem.forbidden(
-                    "Only the platform's operators may verify a domain without a DNS record.")
+                    "Only the platform may verify a domain without a DNS record.")
             }
             return
         }

@@ -37,7 +37,7 @@ struct CSVReader: Sendable {
     /// open, since it is unknown where that record ends.
     mutating func finish() throws(ImportFault) -> Record? {
         if state == .quoted {
-            throw ImportFault("invalid_request", "The quote that begins here is not closed.")
+            throw ImportFault("invalid_request", "A quote is not closed.")
         }
         return ended()
     }
@@ -74,7 +74,7 @@ struct CSVReader: Sendable {
         case (.quoteInQuoted, _), (.closed, _):
             fault = fault ?? .malformed("A closing quote is followed by text.")
             state = .plain
-        case (_, 0x22): fault = fault ?? .malformed("A quote stands inside a cell without quotes.")
+        case (_, 0x22): fault = fault ?? .malformed("A cell without quotes contains a quote.")
         default:
             append(byte)
             state = .plain

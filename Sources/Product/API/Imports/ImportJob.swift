@@ -134,14 +134,10 @@ extension ImportOptions {
         let input = decoder.object(document, Self.shape, at: "/options")
         var errors = decoder.errors
         issuer = input.optionalString("issuer")
-        if let given = input["mapping"] {
-            mapping = Self.mapping(given)
-            if mapping == nil {
-                errors.append(
-                    FieldError(
-                        "/options/mapping", .invalid,
-                        "must map members of this API to columns of the file"))
-            }
+        if let members = input["mapping"]?.members {
+            errors += Self.mappingFaults(members)
+            mapping = Dictionary(
+                members.map { ($0.name, $0.value.string ?? "") }, uniquingKeysWith: { $1 })
         }
         if errors.isEmpty, let hash = input["hash"] {
             do {
@@ -160,15 +156,19 @@ extension ImportOptions {
         if !errors.isEmpty { throw Problem.invalid(errors) }
     }
 
-    private static func mapping(_ value: JSONValue) -> [String: String]? {
-        guard let members = value.members, !members.isEmpty else { return nil }
-        var mapping: [String: String] = [:]
-        for member in members {
-            guard ImportedRow.isColumn(member.name), let theirs = member.value.string,
-                !theirs.isEmpty, mapping.updateValue(theirs, forKey: member.name) == nil
-            else { return nil }
+    /// The errors in a mapping, besides those that its shape finds.
+    private static func mappingFaults(_ members: [JSONValue.Member]) -> [FieldError] {
+        if members.isEmpty {
+            return [
+                FieldError(
+                    "/options/mapping", .tooShort,
+                    "must map at least one column of this API to a column of the file")
+            ]
         }
-        return mapping
+        return members.filter { !ImportedRow.isColumn($0.name) }.map {
+            FieldError(
+                pointer("/options/mapping", $0.name), .unknown, "is not a column of this API")
+        }
     }
 
     /// Finds the pool of a Cognito import: the pool that the options name or, if they name none,
@@ -183,7 +183,8 @@ extension ImportOptions {
                     "/options/issuer", pools.isEmpty ? .invalid : .required,
                     pools.isEmpty
                         ? "must be the id of a Cognito pool that is registered as a provider"
-                        : "must name one of the pools")
+                        : "is required, because the tenant has several pools: the id of one of "
+                            + "them")
             ])
         }
         pool = first

@@ -141,13 +141,15 @@ struct ImportReader: Sendable {
 
     private func fileFault(_ fault: ImportFault) -> ImportFileFault {
         let isHeader = csv != nil && columns == nil
-        let place = isHeader ? "in the first line" : "after row \(count)"
+        let place =
+            isHeader
+            ? "in the first line" : count == 0 ? "at its beginning" : "after row \(count)"
         let why = fault.detail.hasSuffix(".") ? String(fault.detail.dropLast()) : fault.detail
         return ImportFileFault(detail: "is wrong \(place): \(why)")
     }
 
-    /// Removes a UTF-8 byte order mark. Throws if the first bytes show that the file is UTF-16 or
-    /// UTF-32.
+    /// Removes a UTF-8 byte order mark. Throws if the first bytes show that the file is UTF-16,
+    /// UTF-32 or not text.
     private mutating func withoutMark(_ bytes: [UInt8]) throws(ImportFileFault) -> [UInt8] {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             isWindows1252 = false
@@ -157,7 +159,9 @@ struct ImportReader: Sendable {
             bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
             || bytes.prefix(4).contains(0)
         guard !isWide else {
-            throw ImportFileFault(detail: "is UTF-16 or UTF-32; save it as UTF-8")
+            throw ImportFileFault(
+                detail: "is UTF-16, UTF-32 or not text, such as a packed file; unpack it, and save "
+                    + "it as UTF-8")
         }
         return bytes
     }
@@ -251,8 +255,11 @@ extension ImportReader {
         }
         var members: [JSONValue.Member] = []
         for (cell, names) in zip(cells, columns) where !names.isEmpty {
-            guard let given = String(validating: cell, as: UTF8.self), !cell.contains(0) else {
+            guard let given = String(validating: cell, as: UTF8.self) else {
                 return .failure(.notUTF8)
+            }
+            guard !cell.contains(0) else {
+                return .failure(.malformed("The row has a NUL character."))
             }
             let text = DisplayText.stripped(isGuarded ? CSV.unguarded(given) : given)
             for name in names { members.append(.init(name, .string(text))) }
@@ -264,7 +271,7 @@ extension ImportReader {
         row(
             record.flatMap { text in
                 guard String(validating: text, as: UTF8.self) != nil else {
-                    return .failure(.notUTF8)
+                    return .failure(.malformed("The row is not UTF-8. Save the file as UTF-8."))
                 }
                 guard let document = try? JSONValue(parsing: text), document.members != nil else {
                     return .failure(.malformed("The row is not a JSON object."))
@@ -311,10 +318,11 @@ extension ImportReader {
 }
 
 extension ImportFault {
+    /// The error for a row of a CSV.
     static let notUTF8 = ImportFault(
         "invalid_request",
-        "The row is not UTF-8; it may be Windows-1252. Save the file as UTF-8, or send it as text/csv; "
-            + "charset=windows-1252.")
+        "The row is not UTF-8; it may be Windows-1252. Save the file as UTF-8, or send it as "
+            + "text/csv; charset=windows-1252.")
 }
 
 /// The system and format that a file comes from.

@@ -105,8 +105,8 @@ struct ImportedRow: Sendable {
             }
             user.role = known
         }
-        user.externalID = try Self.externalID(externalID)
-        user.id = try Self.externalID(id)
+        user.externalID = try Self.externalID(externalID, "The external id")
+        user.id = try Self.externalID(id, "The row's `id`")
         user.publicAttributes = try Self.attributes(publicAttributes, "public_attributes")
         user.privateAttributes = try Self.attributes(privateAttributes, "private_attributes")
         user.identities = try Self.distinct(identities)
@@ -125,10 +125,13 @@ struct ImportedRow: Sendable {
         return user
     }
 
-    private static func externalID(_ given: String?) throws(ImportFault) -> String? {
+    /// The id in its normal form. `name` is the subject of the error's sentence.
+    private static func externalID(
+        _ given: String?, _ name: String
+    ) throws(ImportFault) -> String? {
         guard let id = given.map(TextRule.externalID.normal), !id.isEmpty else { return nil }
         guard TextRule.externalID.check(id) else {
-            throw .invalid("The external id \(TextRule.externalID.detail).")
+            throw .invalid("\(name) \(TextRule.externalID.detail).")
         }
         return id
     }
@@ -184,7 +187,7 @@ struct ImportedRow: Sendable {
         else {
             throw .invalid(
                 "An identity must have a provider other than `password`, an issuer and a subject, "
-                    + "all of a valid kind and length.")
+                    + "all of a valid kind and length and without control characters.")
         }
         return identity
     }
@@ -433,7 +436,7 @@ enum ImportedPassword: Sendable, Equatable {
     static func firebase(
         _ hash: String, salt: String, _ project: FirebaseProject?
     ) -> ImportedPassword {
-        guard let project else { return .refused("the parameters of the project are missing") }
+        guard let project else { return .refused("no parameters of the project in `options.hash`") }
         return read { () throws(ForeignPasswordHash.Refusal) in
             try ForeignPasswordHash.firebase(hash: hash, salt: salt, of: project)
         }

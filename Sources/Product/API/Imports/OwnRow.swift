@@ -56,7 +56,7 @@ extension ImportedRow {
         case nil, "active", "pending": break
         case "suspended": isSuspended = true
         case "deleted": isDeleted = true
-        default: throw .invalid("The status must be active, pending or suspended.")
+        default: throw .invalid("The status must be active, pending, suspended or deleted.")
         }
         for item in fields.list("identities") {
             let identity = ImportFields(item)

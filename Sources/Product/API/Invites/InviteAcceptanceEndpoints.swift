@@ -171,16 +171,19 @@ package enum UnacceptedInvite {
             switch reason {
             case .inviteUnknown: unknown.detail
             case .inviteUsed: "The invite was already used; sign in instead."
-            case .inviteRevoked: "The invite was revoked."
+            case .inviteRevoked: "The invite is no longer valid; ask for a new one."
             case .inviteExpired: "The invite has expired; ask for a new one."
             case .inviteEmailMismatch:
                 "The invite is for another address. Sign in with the address that was invited."
             case .joinUnknown: unknownJoinLink.detail
-            case .joinRevoked: "The link was revoked."
+            case .joinRevoked: "The link is no longer valid; ask for a new one."
             case .joinExpired: "The link has expired; ask for a new one."
             case .joinUsedUp: "The link has let in as many people as it may; ask for a new one."
-            case .emailMissing, .emailInvalid, .emailUnverified:
-                "The provider does not verify your address. Choose a password, or another way."
+            case .emailMissing, .emailInvalid:
+                "The provider sent no valid address of yours. Choose a password, or another way."
+            case .emailUnverified:
+                "Your address does not count as confirmed at this provider, or more than one of "
+                    + "your addresses is invited. Choose another way, or ask your administrator."
             case .notInvited: "The tenant does not admit this address now."
             case .userSuspended: "The account is suspended."
             case .tenantSuspended, .tenantDeleted: "The tenant does not admit anyone now."

@@ -10,9 +10,11 @@ enum InviteAsking {
     ) throws -> InviteRequest {
         var errors: [FieldError] = []
         let text = try input.string("email")
-        let email = try? EmailAddress(text)
-        if email == nil {
-            errors.append(FieldError(pointer + "/email", .invalid, "must be an email address"))
+        var email: EmailAddress?
+        do throws(EmailFault) {
+            email = try EmailAddress(text)
+        } catch {
+            errors.append(FieldError(pointer + "/email", .invalid, error.mend))
         }
         let expires = input.optionalTimestamp("expires_at")
         errors += [

@@ -95,8 +95,8 @@ struct InviteJobs: JobKind {
                 ? nil
                 : FieldError(
                     "/invites/\(index)/delivery", .notAllowed,
-                    "shows a link, which is not possible for a list of over \(atOnce); it must be "
-                        + "sent by mail")
+                    "shows a link, which is not possible for a list of over \(atOnce); send it by "
+                        + "mail, or send lists of at most \(atOnce)")
         }
         if !faults.isEmpty { throw Problem.invalid(faults) }
         // To send invites again, the caller must prove presence, since an invite may be for an

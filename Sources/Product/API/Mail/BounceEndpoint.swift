@@ -50,8 +50,8 @@ package enum BounceEndpoint {
             throw Problem.invalid([
                 FieldError(
                     "", .required,
-                    "must begin with X-Original-To or Delivered-To: the address that the message "
-                        + "was delivered to")
+                    "must have the header X-Original-To or Delivered-To: the address that the "
+                        + "message was delivered to")
             ])
         }
         guard let token = ReturnToken.token(of: address) else {

@@ -223,7 +223,10 @@ package enum OperatorEndpoints {
             else { throw Problem.notFound("operator") }
             row.tenantName = seen.tenantName
             try call.requireMatch(row.etag)
-            try requireGrant(call, row.role, in: row.tenant)
+            try requireGrant(
+                call, row.role, in: row.tenant,
+                "The credential may not act on an operator who has more rights than it has "
+                    + "itself.")
             return try await body(change, row, others)
         }
     }
@@ -235,14 +238,25 @@ package enum OperatorEndpoints {
         guard Operator.mayLeave(.owner, becoming: next, owners: others + 1) else {
             throw Problem(
                 .conflict,
-                "The last owner cannot be removed; make another operator an owner first.")
+                "The last owner must stay an active owner; first make another operator an owner, "
+                    + "who must also have signed in.")
         }
     }
 
-    private static func requireGrant(_ call: Call, _ role: Operator.Role, in tenant: UUID?) throws {
-        guard Permissions.mayGrant(call.principal.subject, role, in: tenant) else {
-            throw Problem.forbidden("The credential cannot grant more rights than it has itself.")
-        }
+    /// Throws 403 unless the caller may give this role to an operator and take it away. `detail` is
+    /// the error's text, unless a bound of the calling key is the reason.
+    private static func requireGrant(
+        _ call: Call, _ role: Operator.Role, in tenant: UUID?,
+        _ detail: String = "The credential cannot grant more rights than it has itself."
+    ) throws {
+        let subject = call.principal.subject
+        guard !Permissions.mayGrant(subject, role, in: tenant) else { return }
+        guard case .key(_, _, _, let limits) = subject, limits.isBound,
+            role == .owner || role == .admin
+        else { throw Problem.forbidden(detail) }
+        throw Problem.forbidden(
+            "A key bound by allowed_ips, allowed_origins or rate_limit cannot give the role owner "
+                + "or admin, nor act on an operator who has it.")
     }
 
     /// The operator that the path names. Throws 404 if it is outside the caller's scope.
@@ -281,7 +295,7 @@ package enum OperatorEndpoints {
         } else {
             guard home == nil else {
                 throw Problem.forbidden(
-                    "An operator of a single tenant cannot create operators of the platform.")
+                    "A credential of a single tenant cannot create operators of the platform.")
             }
             return nil
         }

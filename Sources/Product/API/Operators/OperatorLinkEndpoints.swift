@@ -39,9 +39,7 @@ enum OperatorLinkEndpoint {
                     ]))
         ], problems: [.conflict, .rateLimited], secret: true, exists: OperatorEndpoints.isVisible
     ) { call in
-        if let fault = InviteAsking.deliveryFault(call.input, call.application) {
-            throw Problem.invalid([fault])
-        }
+        let fault = InviteAsking.deliveryFault(call.input, call.application)
         let isMailed = InviteAsking.delivery(call.input, call.application) == .mail
         let token = TokenSecret.make()
         guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
@@ -50,7 +48,9 @@ enum OperatorLinkEndpoint {
                 throw Problem(.conflict, "The operator is suspended.")
             }
             let isNew = isUnused(row)
-            guard isNew || isMailed else { throw usedAccount }
+            // The error about `delivery` suggests a link, which a used account cannot get.
+            guard isNew || isMailed && fault == nil else { throw usedAccount }
+            if let fault { throw Problem.invalid([fault]) }
             let (link, seconds) = Self.link(isNew, token, call)
             if isNew { try await change.endSignInLinks(of: row.id) }
             try await change.addOperatorLink(
@@ -136,8 +136,10 @@ enum OwnLinkEndpoint {
         guard !person.factors.canReturn, !person.factors.hasSecondFactor else {
             throw Problem(
                 .conflict,
-                "Your account already has a way to sign in; a link is only for accounts without "
-                    + "one.")
+                person.factors.areUnusable
+                    ? Call.unusableFactors
+                    : "Your account has a password, a second factor or a provider; a link is only "
+                        + "for accounts without any of them.")
         }
         guard call.application.sendsMail else {
             throw Problem(
@@ -166,18 +168,19 @@ enum OwnLinkEndpoint {
 }
 
 /// `/v1/setup`: creates the first owner. The request needs the token that the server logged. Once
-/// an owner exists, the endpoint is closed.
+/// an operator exists or the set-up was completed, the endpoint is closed.
 package enum SetupEndpoint {
     package static let all: [Endpoint] = [setUp]
 
     private static let closed = Problem(
-        .notFound, "The set-up is closed: this service already has an owner.")
+        .notFound,
+        "The set-up is closed: this service already has an operator, or the set-up was completed.")
 
     private static let setUp = Endpoint(
         .post, "/v1/setup", id: "setUp", tag: "Session",
         summary:
-            "Creates the first owner and signs the owner in. If an owner already exists, the "
-            + "response is 404.", access: .open,
+            "Creates the first owner and signs the owner in. If an operator already exists, or the "
+            + "set-up was completed, the response is 404.", access: .open,
         body: .json(
             ObjectShape(
                 "SetUp",

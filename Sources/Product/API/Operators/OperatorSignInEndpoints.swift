@@ -83,7 +83,8 @@ package enum OperatorSignInEndpoints {
     ) { call in
         _ = try await OperatorEndpoints.locked(call) { change, row, _ in
             guard try await change.unbind(row) else {
-                throw Problem.notFound("account at the provider")
+                throw Problem(
+                    .notFound, "The operator is bound to no account at the provider.")
             }
             return row
         }

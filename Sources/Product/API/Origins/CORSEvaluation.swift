@@ -256,8 +256,8 @@ struct CORSLockOut {
         if let given = call.query.optionalString("confirm"), sameBytes(given, token) { return }
         throw Problem(
             .confirmRequired,
-            "This request itself comes from \(own[0].origin); repeat it with `confirm` to remove "
-                + "that origin.",
+            "This request's own origin is allowed by \(own[0].origin); repeat it with `confirm` to "
+                + "remove that entry.",
             members: [JSONValue.Member("confirm", .string(token))])
     }
 

@@ -222,8 +222,8 @@ struct CORSOriginInput {
             errors.append(
                 FieldError(
                     path + "/credentials", .notAllowed,
-                    "can be true only for an exact origin with https, or with http on this "
-                        + "machine"))
+                    "can be true only for an exact origin with https, or with http on localhost, "
+                        + "127.0.0.1 or [::1]"))
         }
         let expiresAt = input.optionalTimestamp("expires_at")
         if let now, let expiresAt, expiresAt <= now {

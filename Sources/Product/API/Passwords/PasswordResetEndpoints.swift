@@ -94,7 +94,8 @@ package enum PasswordResetEndpoints {
             isDone = false
         }
         guard isDone else {
-            throw Problem(.notFound, "The link was used or has expired; ask for a new one.")
+            throw Problem(
+                .notFound, "The link is not valid, or no longer valid; ask for a new one.")
         }
         guard let goesTo else { return .noContent }
         var answer = Response.ok(.object([.init("return_to", .string(goesTo))]))

@@ -438,7 +438,8 @@ extension Dispatcher {
         if let endpoint = exchange.endpoint, case .required = endpoint.ifMatch,
             exchange.call.request.first("if-match") == nil
         {
-            throw Problem(.preconditionRequired, "This change needs If-Match.")
+            throw Problem(
+                .preconditionRequired, "This change needs If-Match with the object's ETag.")
         }
         return nil
     }
@@ -533,7 +534,7 @@ extension Dispatcher {
             request.method != .head
         else { return }
         guard request.all("content-type").count <= 1 else {
-            throw Problem(.invalidRequest, "There are two Content-Type headers; send one.")
+            throw Problem(.invalidRequest, "There is more than one Content-Type header; send one.")
         }
         let codings = request.all("content-encoding").flatMap { $0.split(separator: ",") }
             .map { $0.trimmingSpaces.lowercased() }

@@ -42,7 +42,9 @@ extension Call {
         if let text = query.optionalString("cursor") {
             guard let cursor = Cursor(text, of: listIdentity) else {
                 throw Problem.invalid([
-                    FieldError("?cursor", .invalid, "is not a cursor of this list")
+                    FieldError(
+                        "?cursor", .invalid,
+                        "is not a cursor of this list with this sort and these filters")
                 ])
             }
             after = cursor

@@ -77,7 +77,10 @@ extension Call {
             throw Problem(
                 .invalidRequest, "If-Match must have the ETag with its quotation marks, or `*`.")
         }
-        throw Problem(.preconditionFailed, "The object has changed since it was read.")
+        throw Problem(
+            .preconditionFailed,
+            "If-Match does not have the object's current ETag: the object has changed since it was "
+                + "read, or the ETag is weak (`W/`).")
     }
 }
 

@@ -99,10 +99,19 @@ struct ProviderInput {
                 FieldError(
                     pointer, .invalid,
                     "leads into the internal network, which this server does not access; the "
-                        + "server's administrator can add the address to "
-                        + "GATEHOUSE_OUTBOUND_ALLOW"))
+                        + "server's administrator can \(remedy(for: url))"))
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
+    /// How the server's administrator can allow an internal address, as a text.
+    private func remedy(for url: String) -> String {
+        if url.utf8.starts(with: "http://".utf8) {
+            return "set GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS"
+        }
+        return owner == .platform
+            ? "add the address to GATEHOUSE_OUTBOUND_ALLOW"
+            : "add `<tenant's slug>=<address>` to GATEHOUSE_OUTBOUND_ALLOW"
     }
 
     private static let standardIssuers = [
@@ -137,8 +146,8 @@ struct ProviderInput {
             errors.append(
                 FieldError(
                     pointer("/endpoints", member.name), .invalid,
-                    "must be an https URL without a user name or a fragment; http is allowed only for "
-                        + "127.0.0.1, [::1] and localhost"))
+                    "must be an https URL without a user name, a fragment or braces; http is "
+                        + "allowed only for 127.0.0.1, [::1] and localhost"))
         }
         for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
         where RelyingParty.isTemplate(item["issuer"]?.string ?? "") {
@@ -213,7 +222,7 @@ struct ProviderInput {
             opening != current?.document["lambda_open"]
         else { return }
         throw Problem.invalid([
-            FieldError("/lambda_open", .notAllowed, "can be set only by the platform's operators")
+            FieldError("/lambda_open", .notAllowed, "can be set only by the platform")
         ])
     }
 
@@ -283,8 +292,8 @@ enum OperatorsProvider {
     static func requireKeeper(_ call: Call) throws {
         guard Permissions.mayGrant(call.principal.subject, .owner, in: nil) else {
             throw Problem.forbidden(
-                "Only an operator who may create owners of the platform may change where operators sign in."
-            )
+                "Only a credential that may create owners of the platform may change where "
+                    + "operators sign in.")
         }
     }
 

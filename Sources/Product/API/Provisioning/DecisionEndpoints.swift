@@ -64,12 +64,11 @@ package enum DecisionEndpoints {
             filter.reference = call.query.optionalString("reference")
             filter.text = call.query.optionalString("q")
             if let text = call.query.optionalString("email") {
-                guard let email = try? EmailAddress(text) else {
-                    throw Problem.invalid([
-                        FieldError("?email", .invalid, "must be an email address")
-                    ])
+                do throws(EmailFault) {
+                    filter.emailKey = try EmailAddress(text).key
+                } catch {
+                    throw Problem.invalid([FieldError("?email", .invalid, error.mend)])
                 }
-                filter.emailKey = email.key
             }
             let reader = call.decisionTenant
             let tenant = try await call.askedTenant ?? reader

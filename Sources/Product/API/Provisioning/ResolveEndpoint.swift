@@ -80,14 +80,14 @@ package enum ResolveEndpoint {
             }
             return .giveAccount
         }
-        guard let address = email.flatMap({ try? EmailAddress($0) }) else {
+        guard email != nil else {
             throw Problem.invalid([
                 FieldError(
-                    "/email", email == nil ? .required : .invalid,
-                    "must be a valid email address, which the account gets")
+                    "/email", .required,
+                    "is required: it becomes the address of the existing account")
             ])
         }
-        return .openAnother(address)
+        return .openAnother(try call.input.emailAddress("email"))
     }
 
     private static func tell(

@@ -23,8 +23,9 @@ extension Code {
             """
             The server could not understand the request: the body is empty or not JSON, a header \
             is malformed or sent twice, an API key is in the URL, or the server does not serve \
-            this `Host` (421). An app's sign-in also answers so if the sign-in has expired or \
-            cannot be verified.
+            this `Host` (421). An app's sign-in also answers so if the sign-in has expired, was \
+            ended by the provider or cannot be verified, or if the client's secret at the provider \
+            must be set again.
             """,
             """
             Correct what `detail` names before you send the request again. If a sign-in has expired, start it again. Replace an API key that \
@@ -67,8 +68,8 @@ extension Code {
         "not_found": CodeText(
             """
             There is no such path or object, or the credential may not see it: an object of \
-            another tenant gets the same answer. A link that was used or has expired gets it too \
-            if it is for a password or an email change, or for 'this was not me'.
+            another tenant gets the same answer. A link that is wrong, was used or has expired \
+            gets it too if it is for a password or an email change, or for 'this was not me'.
             """,
             """
             Check the path, the tenant and the id, and whether the credential belongs to that \

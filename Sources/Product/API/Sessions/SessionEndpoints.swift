@@ -96,7 +96,7 @@ package enum SessionEndpoints {
                 person.status != .suspended
             else {
                 throw Problem.unauthorized(
-                    "The link was used or has expired; ask for a new one.")
+                    "The link is not valid, or no longer valid; ask for a new one.")
             }
             if let problem = try await elsewhere(person.email, call),
                 try await call.database.isProviderRequired(of: person.id)
@@ -112,7 +112,8 @@ package enum SessionEndpoints {
         }
         var missing: [FieldError] = []
         for name in ["email", "password"] where !call.input.has(name) {
-            missing.append(FieldError("/\(name)", .required, "is required without a token"))
+            missing.append(
+                FieldError("/\(name)", .required, "is required without a token or a passkey"))
         }
         guard missing.isEmpty else { throw Problem.invalid(missing) }
         let password = Array(try call.input.string("password").utf8)
@@ -258,7 +259,7 @@ enum NotMeEndpoint {
             ip: call.request.remoteAddress)
         guard let done else {
             try await LinkMisses.count(call)
-            throw Problem(.notFound, "The link was used or has expired.")
+            throw Problem(.notFound, "The link is not valid, or no longer valid.")
         }
         var answer = Response.ok(.object([.init("reset_mailed", .bool(done.needsPassword))]))
         answer.fields.append(Field("cache-control", "no-store"))

@@ -41,7 +41,9 @@ enum StepUpEndpoint {
         }
         let method = try method(call)
         guard person.factors.stepUpMethods.contains(method) else {
-            throw call.stepUpRequired("This session can be stepped up only by one of `methods`.")
+            throw call.stepUpRequired(
+                "This session can be stepped up only by one of `methods`; if there are none, see "
+                    + "`remedies`.")
         }
         guard try await isProved(method, person, call) else {
             throw Problem.unauthorized("The proof is not valid.")
@@ -72,7 +74,8 @@ enum StepUpEndpoint {
         }
         guard let method = given.first, given.count == 1 else {
             throw Problem.invalid([
-                FieldError("", .required, "must have exactly one of `methods`")
+                FieldError(
+                    "", .required, "must have exactly one of `password`, `totp` and `passkey`")
             ])
         }
         return method
@@ -103,6 +106,13 @@ struct SecondFactor {
     var attempt: SignInAttempt
     var call: Call
 
+    private static let missing =
+        "The password is right, but the account also has a second factor: send `totp` or "
+        + "`recovery_code` too, or sign in with a passkey; `methods` lists what the account has."
+
+    private static let twoCodes =
+        "The password is right; send only one of `totp` and `recovery_code`."
+
     /// Proves the second factor, and returns the method of the whole sign-in. Throws 401
     /// `second_factor_required`, and creates no session, if the operator has a second factor and
     /// the code is missing or wrong.
@@ -120,7 +130,7 @@ struct SecondFactor {
             throw refused(
                 person.factors.areUnusable
                     ? Call.unusableFactors
-                    : "The password is right; the second factor is missing.")
+                    : recovery == nil ? Self.missing : Self.twoCodes)
         }
         guard try await proveTotp(totp) else { throw refused("The code is not valid.") }
         return .totp

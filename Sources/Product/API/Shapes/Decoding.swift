@@ -314,7 +314,7 @@ package struct Input: Sendable, Equatable {
         do throws(EmailFault) {
             return try EmailAddress(optionalString(name) ?? "")
         } catch {
-            throw Problem.invalid([FieldError("/" + name, .invalid, "must be an email address")])
+            throw Problem.invalid([FieldError("/" + name, .invalid, error.mend)])
         }
     }
     func int(_ name: String) throws -> Int { try given(optionalInt(name)) }

@@ -145,7 +145,8 @@ enum UserAccountEndpoints {
             call.input.string("token"), requestID: call.request.id, ip: call.request.remoteAddress)
         guard let user else {
             _ = try await call.database.count(misses)
-            throw Problem(.notFound, "The link was used or has expired; ask for a new one.")
+            throw Problem(
+                .notFound, "The link is not valid, or no longer valid; ask for a new one.")
         }
         return noStore(.ok(.object([.init("email", .string(user.email))])))
     }

@@ -92,7 +92,8 @@ enum PNGLogo {
         guard name == "IHDR", data.count == 13 else { throw LogoFault("has no header") }
         let (width, height) = (number(data.prefix(4)), number(data.dropFirst(4).prefix(4)))
         guard side.contains(width), side.contains(height) else {
-            throw LogoFault("is \(width) by \(height) pixels; at most 1024 by 1024 are accepted")
+            throw LogoFault(
+                "must be from 1 by 1 to 1024 by 1024 pixels; it is \(width) by \(height)")
         }
         let form = Array(data.suffix(5))
         let depths: [UInt8: Set<UInt8>] = [

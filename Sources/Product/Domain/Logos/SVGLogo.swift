@@ -29,9 +29,14 @@ enum SVGLogo {
                 made += "</\(tag.name)>"
                 continue
             }
-            guard elements.contains(tag.name), open.isEmpty == (tag.name == "svg") else {
+            guard elements.contains(tag.name) else {
                 throw LogoFault(
-                    "has the element `\(tag.name)`; only shapes are accepted: save it as plain SVG")
+                    "has the element `\(tag.name)`; only "
+                        + elements.sorted().joined(separator: ", ")
+                        + " are accepted: turn text into paths and remove the rest")
+            }
+            guard open.isEmpty == (tag.name == "svg") else {
+                throw LogoFault("must have one `svg` element, the root")
             }
             guard open.count < depth else { throw LogoFault("is nested too deep") }
             made += "<\(tag.name)" + (try written(tag, isRoot: open.isEmpty))
@@ -46,8 +51,13 @@ enum SVGLogo {
         var text = isRoot ? " xmlns=\"\(namespace)\"" : ""
         for (name, value) in tag.attributes where !idle.contains(name) {
             if name == "xmlns" || name.hasPrefix("xmlns:") {
-                guard isRoot, name != "xmlns" || value == namespace else {
-                    throw LogoFault("is not in the namespace \(namespace)")
+                guard isRoot else {
+                    throw LogoFault(
+                        "has the attribute `\(name)` in an inner element; only the root may have it"
+                    )
+                }
+                guard name != "xmlns" || value == namespace else {
+                    throw LogoFault("has an `xmlns` other than \(namespace)")
                 }
                 continue
             }
@@ -107,10 +117,11 @@ struct SVGReader {
     }
 
     mutating func next() throws(LogoFault) -> SVGTag {
+        let isFirst = at == 0
         try skip()
         guard take("<") else {
-            throw LogoFault(
-                at < bytes.count ? "has text, or a part that is not allowed" : "breaks off")
+            guard at < bytes.count else { throw LogoFault("breaks off") }
+            throw LogoFault(isFirst ? "is no SVG" : "has text, or a part that is not allowed")
         }
         var tag = SVGTag(name: "", isEnd: take("/"))
         tag.name = try name()
@@ -190,7 +201,7 @@ struct SVGReader {
         else { throw LogoFault("is not well-formed XML") }
         let text = bytes[(at + 1)..<end]
         guard !text.contains(where: { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }) else {
-            throw LogoFault("has an entity, which is not allowed")
+            throw LogoFault("has `&` or `<` in an attribute, which is not allowed")
         }
         at = end + 1
         return String(decoding: text, as: UTF8.self)

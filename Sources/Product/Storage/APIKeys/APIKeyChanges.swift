@@ -141,8 +141,8 @@ extension Database {
             {
                 throw StorageFailure.conflict(
                     code: "conflict",
-                    detail: "A tenant's key has the same locator as this setup "
-                        + "key; make a new setup key.",
+                    detail: "A tenant's keys have the same locator as the key in "
+                        + "GATEHOUSE_SETUP_API_KEY; make a new setup key.",
                     id: nil)
             }
             try await change.audit(.apiKeyCreated, AuditTarget("api_key", id, "Setup key"))

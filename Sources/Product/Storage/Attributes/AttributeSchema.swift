@@ -72,7 +72,8 @@ package struct AttributeSchema: Sendable, Equatable {
             faults.append(
                 AttributeFault(
                     nil, .tooLong,
-                    "must have at most \(Self.tokenLimit) bytes of what tokens carry"
+                    "must have at most \(Self.tokenLimit) bytes in the attributes that tokens "
+                        + "carry (`in_token`)"
                 ).of("public_attributes"))
         }
         return faults

@@ -169,7 +169,8 @@ extension Attributes {
             } else if depth(of: member.value) >= depthLimit {
                 faults.append(
                     AttributeFault(
-                        member.name, .tooLong, "must be nested at most \(depthLimit) deep"))
+                        member.name, .tooLong,
+                        "must have at most \(depthLimit - 1) levels of objects and arrays"))
             }
         }
         if faults.isEmpty, JSONValue.object(members).encoded().count > byteLimit {

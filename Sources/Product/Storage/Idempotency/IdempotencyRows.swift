@@ -101,7 +101,8 @@ extension Database {
             guard rows.affected == 1 else {
                 throw StorageFailure.conflict(
                     code: "conflict",
-                    detail: "Another request has taken over this Idempotency-Key.",
+                    detail: "Another request took over this Idempotency-Key, so nothing was "
+                        + "stored. Repeat the request.",
                     id: nil)
             }
         } catch {

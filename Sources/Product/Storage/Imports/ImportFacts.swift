@@ -342,15 +342,18 @@ extension ImportFacts {
             }
             if let other = self.known[user.email.key], other.id != known.id {
                 return ImportFault(
-                    "conflict", "The id is one user's, and the address the user \(other.id)'s.")
+                    "conflict",
+                    "The row's `id` is that of one user, and its address that of another, "
+                        + "\(other.id).")
             }
             // A row that is skipped or fails anyway needs no further check.
             guard rules.conflict == .update else { return nil }
-            guard rules.roles.contains(known.role) else { return Self.roleTooHigh }
+            guard rules.roles.contains(known.role) else { return .userTooHigh }
         } else if deleted.contains(user.email.key) {
             return ImportFault(
                 "user_deleted",
-                "A user with this address was deleted; restore the user, or create one by hand.")
+                "A user with this address was deleted; restore the user if it is still listed, or "
+                    + "create one by hand.")
         } else if reserved.contains(user.email.key) {
             return ImportFault(
                 "email_taken",
@@ -400,6 +403,11 @@ extension ImportFacts {
 
     private static let roleTooHigh = ImportFault(
         "forbidden", "The role is above what this credential may give.")
+}
+
+extension ImportFault {
+    static let userTooHigh = ImportFault(
+        "forbidden", "The user's role is above what this credential may change.")
 }
 
 extension ImportedUser {

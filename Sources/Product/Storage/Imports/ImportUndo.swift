@@ -15,7 +15,8 @@ extension Change {
             return kept(result, "The user is no longer there.")
         }
         guard roles.contains(user.role) else {
-            return kept(result, "The role is above what this credential may give.", "forbidden")
+            let fault = ImportFault.userTooHigh
+            return kept(result, fault.detail, fault.code)
         }
         let isCreated = effect["created"]?.bool == true
         guard user.version == (isCreated ? 1 : effect["version"]?.int), !user.isDeleted else {

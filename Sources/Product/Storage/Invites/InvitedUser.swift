@@ -222,8 +222,8 @@ extension Change {
             id: other)
     }
 
-    /// Throws 409 with the pending invite's id if that invite has another external id. Without
-    /// `resend`, also throws if the pending invite does not have the request's attributes.
+    /// Throws 409 with the pending invite's id if that invite has another external id or none.
+    /// Without `resend`, also throws if the pending invite does not have the request's attributes.
     static func requireSame(_ request: InviteRequest, as pending: InviteRow) throws {
         if !request.resend { try requireSame(request.attributes, as: pending) }
         guard let externalID = request.externalID,
@@ -231,8 +231,8 @@ extension Change {
         else { return }
         throw StorageFailure.conflict(
             code: "conflict",
-            detail: "The address has a pending invite with another external id; revoke that invite "
-                + "first.",
+            detail: "The address has a pending invite with another external id or without one; "
+                + "revoke that invite first.",
             id: pending.id)
     }
 

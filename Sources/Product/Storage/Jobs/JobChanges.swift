@@ -47,10 +47,14 @@ extension Change {
     /// backwards.
     package func undoJob(_ job: JobRow, by maker: JobMaker) async throws -> JobRow {
         guard [.done, .cancelled, .failed].contains(job.status) else {
-            throw WrongJobState(
-                detail: job.status == .undone
-                    ? "The job is undone already."
-                    : "The job is \(job.status.rawValue): cancel it first.")
+            let detail =
+                switch job.status {
+                case .undone: "The job is undone already."
+                case .paused where job.isUndoing: "The undo of the job is paused; resume it."
+                case _ where job.isUndoing: "The job is being undone already."
+                default: "The job is \(job.status.rawValue): cancel it first."
+                }
+            throw WrongJobState(detail: detail)
         }
         guard let until = job.undoUntil else {
             throw WrongJobState(detail: "There is nothing that can be undone.")

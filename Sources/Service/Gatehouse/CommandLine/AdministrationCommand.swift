@@ -33,7 +33,10 @@ struct AdministrationCommand {
             }
             guard let email else {
                 guard let token = try await database.renewSetup() else {
-                    throw Refused(description: "the set-up is closed")
+                    throw Refused(
+                        description:
+                            "the set-up was completed before; `gatehouse setup --email ADDRESS` "
+                            + "creates an owner")
                 }
                 return "\(base)/console/setup#token=\(token)"
             }
@@ -44,8 +47,7 @@ struct AdministrationCommand {
             try await database.storeOperatorLink(hash, for: owner.id, seconds: 3600)
             return "\(base)/console/sign-in#token=\(token)"
         }
-        show(link, call)
-        return 0
+        return show(.object([.init("url", .string(link))]), call, line: link)
     }
 
     /// Shows a link with which an operator can set a new password. The command is for a server that
@@ -64,8 +66,7 @@ struct AdministrationCommand {
             }
             return "\(base)/reset#token=\(token)"
         }
-        show(link, call)
-        return 0
+        return show(.object([.init("url", .string(link))]), call, line: link)
     }
 
     private static func address(_ text: String) throws -> EmailAddress {
@@ -74,12 +75,14 @@ struct AdministrationCommand {
         }
     }
 
-    private func show(_ link: String, _ call: Invocation) {
+    /// Shows the document where JSON is wanted, otherwise the line.
+    private func show(_ document: JSONValue, _ call: Invocation, line: String?) -> Int32 {
         if call.isJSON {
-            Command.show(.object([.init("url", .string(link))]))
+            Command.show(document)
         } else {
-            say("\(link)\n")
+            say("\(line ?? "")\n")
         }
+        return 0
     }
 
     func issueKey(_ call: Invocation) throws -> Int32 {
@@ -93,12 +96,7 @@ struct AdministrationCommand {
         if let name = values["environment"] { members.append(.init("environment", .string(name))) }
         if let time = values["expires-at"] { members.append(.init("expires_at", .string(time))) }
         let document = try ask(.post, Self.keys(call), .object(members))
-        if call.isJSON {
-            Command.show(document)
-        } else {
-            say("\(document["key"]?.string ?? "")\n")
-        }
-        return 0
+        return show(document, call, line: document["key"]?.string)
     }
 
     /// Shows every key, a line each or as a list in JSON.
@@ -125,12 +123,7 @@ struct AdministrationCommand {
     func revokeKey(_ call: Invocation) throws -> Int32 {
         let key = try ask(
             .post, "\(Self.keys(call))/\(Self.segment(call.values["id"]))/revoke", .object([]))
-        if call.isJSON {
-            Command.show(key)
-        } else {
-            say("\(key["name"]?.string ?? "") is revoked.\n")
-        }
-        return 0
+        return show(key, call, line: "\(key["name"]?.string ?? "") is revoked.")
     }
 
     /// Creates an operator and shows the link for the first sign-in.
@@ -149,12 +142,7 @@ struct AdministrationCommand {
         ]
         if let name = values["name"] { members.append(.init("name", .string(name))) }
         let made = try ask(.post, "/v1/operators", .object(members))
-        if call.isJSON {
-            Command.show(made)
-        } else {
-            say("\(made["sign_in_url"]?.string ?? "")\n")
-        }
-        return 0
+        return show(made, call, line: made["sign_in_url"]?.string)
     }
 
     /// Sends one mail at once, past the queue, to show that the mail server takes it.

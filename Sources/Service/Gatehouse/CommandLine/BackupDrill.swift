@@ -208,11 +208,15 @@ struct BackupDrill {
                         .post, "/v1/api-keys/verify",
                         fields: [Field("content-type", "application/json")], body: body))
             }
-            guard case .bytes(let bytes) = answer.body,
-                let verdict = try? JSONValue(parsing: bytes), verdict["valid"] == .bool(true)
-            else {
+            var verdict = JSONValue.null
+            if case .bytes(let bytes) = answer.body, let read = try? JSONValue(parsing: bytes) {
+                verdict = read
+            }
+            guard verdict["valid"] == .bool(true) else {
+                let code = verdict["code"]?.string ?? "\(answer.status)"
                 return Finding(
-                    name: "key", result: .failed, detail: "GATEHOUSE_DRILL_API_KEY is not good")
+                    name: "key", result: .failed,
+                    detail: "GATEHOUSE_DRILL_API_KEY does not verify there: \(code)")
             }
             return Finding(
                 name: "key", result: .ok, detail: "\(verdict["name"]?.string ?? "") verifies there")

@@ -129,7 +129,7 @@ struct Checks: Sendable {
     }
 
     /// Checks GATEHOUSE_PUBLIC_URL. If it is not set, or is not the address that clients use,
-    /// requests for any host but this machine's own names are answered with 421.
+    /// requests for any host but this machine's own names and the clients' are answered with 421.
     private func publicNames() -> [Finding] {
         guard let url = settings.publicURL else {
             let names = PublicAddress.loopbackNames
@@ -143,7 +143,8 @@ struct Checks: Sendable {
                     name: "public name", result: .warning,
                     detail:
                         "GATEHOUSE_PUBLIC_URL is not set, so only \(names.joined(separator: ", "))"
-                        + " are served, and every other host is answered 421")
+                        + " and the hosts bound to clients are served, and every other host is"
+                        + " answered 421")
             ]
         }
         var findings = [publicName(url)]
@@ -163,8 +164,9 @@ struct Checks: Sendable {
         settings.trustedProxies.filter { IPRange($0)?.prefix == 0 }.map {
             Finding(
                 name: "trusted proxies", result: .warning,
-                detail: "GATEHOUSE_TRUSTED_PROXIES has \($0): everyone may name the address that"
-                    + " limits, rules and the audit see")
+                detail:
+                    "GATEHOUSE_TRUSTED_PROXIES has \($0), so every client can forge its address,"
+                    + " which limits, rules and the audit log use; list only your proxies")
         }
     }
 
@@ -172,7 +174,9 @@ struct Checks: Sendable {
     /// proxy that this machine cannot see may serve the name.
     private func publicName(_ url: String) -> Finding {
         guard let host = Endpoint(url, ports: ["http": 80, "https": 443])?.host else {
-            return Finding(name: "public name", result: .failed, detail: "not understood")
+            return Finding(
+                name: "public name", result: .failed,
+                detail: "GATEHOUSE_PUBLIC_URL is not an http or https URL with a host")
         }
         return Reach.resolves(host)
             ? Finding(name: "public name", result: .ok, detail: "\(host) has an address")
@@ -181,7 +185,9 @@ struct Checks: Sendable {
 
     private func reach(_ name: String, _ url: String, ports: [String: UInt16]) -> Finding {
         guard let endpoint = Endpoint(url, ports: ports) else {
-            return Finding(name: name, result: .failed, detail: "the URL is not understood")
+            return Finding(
+                name: name, result: .failed,
+                detail: "GATEHOUSE_SMTP_URL is not an smtp or smtps URL with a host")
         }
         let address = "\(endpoint.host):\(endpoint.port)"
         guard Reach.resolves(endpoint.host) else {

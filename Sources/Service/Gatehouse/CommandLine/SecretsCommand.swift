@@ -122,12 +122,10 @@ struct SecretChecks: Sendable {
             guard try await database.followSecrets(replica: nil) else {
                 return [try await unused()]
             }
-            let fits =
+            let detail =
                 keys.sealing.id == keys.current.id
-                ? "opens" : "is not in use yet; the one before is"
-            var findings = [
-                Finding(name: "secret key", result: .ok, detail: "\(fits) what is sealed here")
-            ]
+                ? "opens what is sealed here" : "is not in use yet; the previous key still seals"
+            var findings = [Finding(name: "secret key", result: .ok, detail: detail)]
             if let previous = keys.previous { findings.append(try await remains(of: previous)) }
             return findings
         } catch {

@@ -132,7 +132,7 @@ struct PrivateCluster {
             if access(path + "/initdb", X_OK) == 0 { return path }
         }
         throw DataDirectory.Failure(
-            description: "PostgreSQL 15 or newer is not installed (Debian: postgresql)")
+            description: "no PostgreSQL 15 to 19 is in /usr/lib/postgresql (Debian: postgresql)")
     }
 
     private static func quote(_ word: String) -> String {
@@ -166,7 +166,11 @@ struct DataDirectory {
         path = String(cString: real)
         free(real)
         lock = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+        guard lock >= 0 else {
+            throw Failure(
+                description: "cannot open \(path)/lock: \(String(cString: strerror(errno)))")
+        }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             throw Failure(description: "\(path) is in use by another gatehouse")
         }
     }

@@ -64,16 +64,18 @@ struct Mounts: Sendable {
     /// Returns the problem for a host that is not served. It names the served hosts only to those
     /// who call this server directly; behind a proxy, only the log names them.
     private func unserved(_ host: String, _ request: Request) -> Problem {
-        let setting = "GATEHOUSE_PUBLIC_URL names the host that is served"
-        let served = own.joined(separator: ", ")
+        let served = " (now \(own.joined(separator: ", ")))"
+        func why(_ served: String) -> String {
+            "it is neither that of GATEHOUSE_PUBLIC_URL\(served) nor bound to a client by `hosts`"
+        }
         let named = String(
             String.UnicodeScalarView(
                 host.unicodeScalars.prefix(260).filter { $0.value > 0x20 && $0.value != 0x7F }))
         var problem = Problem(
             .invalidRequest,
-            "The host \(named) is not served here; \(setting)"
-                + (request.isPassedOn ? "." : ", now \(served)."), status: 421)
-        problem.cause = "the host \(named) is not served; \(setting), now \(served)"
+            "The host \(named) is not served here: \(why(request.isPassedOn ? "" : served)).",
+            status: 421)
+        problem.cause = "the host \(named) is not served: \(why(served))"
         return problem
     }
 

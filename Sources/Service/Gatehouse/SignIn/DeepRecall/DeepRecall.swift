@@ -40,7 +40,7 @@ enum DeepRecall {
         switch refusal {
         case .noCredential, .invalidToken, .invalidKey:
             Problem(.unauthorized, "Authentication required")
-        case .notProved, .signedOut: Problem(.unauthorized, exchangeFailed)
+        case .notProved, .secretOutdated, .signedOut: Problem(.unauthorized, exchangeFailed)
         case .providerAway: away(exchangeFailed)
         default: nil
         }

@@ -27,7 +27,7 @@ enum HostedGerman {
         "The link is used up or over. Ask your administrator for a new one.":
             "Der Link ist verbraucht oder abgelaufen. Bitten Sie Ihre Verwaltung um einen neuen.",
         "Where do you want to go?": "Wohin möchten Sie?",
-        "More than one place knows you.": "Mehr als ein Ort kennt Sie.",
+        "More than one organisation knows you.": "Mehr als eine Organisation kennt Sie.",
         "Is this your account?": "Ist das Ihr Konto?",
         "There is an account with the address {} already. Sign in the way that you did before; "
             + "then {} can be added to it.":
@@ -61,23 +61,25 @@ enum HostedGerman {
         .forbidden: "Das ist nicht erlaubt.",
         .notFound: "Das gibt es hier nicht.",
         .rateLimited: "Das waren zu viele Versuche. Warten Sie einen Augenblick.",
-        .unavailable: "Der Anbieter ist gerade nicht erreichbar.",
+        .unavailable: "Die Anmeldung ist gerade nicht möglich. Versuchen Sie es noch einmal.",
         .reason(.userSuspended): "Das Konto ist gesperrt.",
-        .reason(.tenantSuspended): "Dieser Ort ist gesperrt.",
+        .reason(.tenantSuspended): "Diese Organisation ist gesperrt.",
         .reason(.identityConflict): "Diese Anmeldung gehört schon zu einem anderen Konto.",
-        .reason(.emailUnverified): "Ihre Adresse ist beim Anbieter nicht bestätigt.",
+        .reason(.emailUnverified):
+            "Ihre Adresse gilt bei diesem Anbieter nicht als bestätigt, oder mehrere Ihrer "
+            + "Adressen sind eingeladen.",
         .reason(.emailMissing): "Der Anbieter hat keine Adresse geschickt.",
         .reason(.notInvited): "Sie sind hier nicht eingeladen.",
-        .reason(.noTenant): "Zu Ihrer Adresse gibt es hier nichts.",
+        .reason(.noTenant): "Zu Ihrer Adresse gibt es hier weder ein Konto noch eine Einladung.",
         .reason(.approvalPending): "Ihre Anfrage wartet auf Zustimmung.",
         .reason(.inviteExpired): "Die Einladung ist abgelaufen.",
-        .reason(.inviteRevoked): "Die Einladung wurde widerrufen.",
+        .reason(.inviteRevoked): "Die Einladung gilt nicht mehr.",
         .reason(.inviteUsed): "Die Einladung wurde schon benutzt.",
-        .reason(.inviteUnknown): "Diese Einladung gibt es nicht.",
+        .reason(.inviteUnknown): "Dieser Link gilt nicht. Bitten Sie um einen neuen.",
         .reason(.inviteEmailMismatch): "Die Einladung gilt einer anderen Adresse.",
         .reason(.joinExpired): "Der Beitrittslink ist abgelaufen.",
-        .reason(.joinRevoked): "Der Beitrittslink wurde widerrufen.",
+        .reason(.joinRevoked): "Der Beitrittslink gilt nicht mehr.",
         .reason(.joinUsedUp): "Der Beitrittslink ist aufgebraucht.",
-        .reason(.joinUnknown): "Diesen Beitrittslink gibt es nicht.",
+        .reason(.joinUnknown): "Dieser Link gilt nicht. Bitten Sie um einen neuen.",
     ]
 }

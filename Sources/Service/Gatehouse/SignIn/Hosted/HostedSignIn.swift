@@ -282,8 +282,9 @@ extension LoginReturn {
             let held = cookie.value(in: call.request), held.utf8.starts(with: "\(state).".utf8)
         else { throw SignInRefusal.stateUnknown }
         guard let code = query.first("code"), !query.isRepeated("code") else {
-            throw SignInRefusal.notProved(
-                query.first("error").map { "the provider answered \($0.prefix(64))" } ?? "no code")
+            throw query.first("error").map {
+                SignInRefusal.endedByProvider("the provider answered \($0.prefix(64))")
+            } ?? SignInRefusal.notProved("no code")
         }
         let rest = held.utf8.dropFirst(state.utf8.count + 1).split(
             separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)

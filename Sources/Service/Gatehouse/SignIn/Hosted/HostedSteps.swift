@@ -42,7 +42,7 @@ enum HostedSteps {
         let held = try PendingSignIn(person, tenant: .platform).sealed(by: client.application)
         var page = HostedPage("Where do you want to go?", in: client)
         page.choice(
-            "More than one place knows you.", "tenant",
+            "More than one organisation knows you.", "tenant",
             tenants.map { ($0.id.description, $0.name) },
             to: "\(HostedSignIn.platformPath)/tenant", [token(held, client)])
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])

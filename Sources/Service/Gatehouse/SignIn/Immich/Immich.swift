@@ -92,7 +92,8 @@ enum Immich {
         case .verifierMissing: bad("OAuth code verifier is missing")
         case .refused(.emailMissing, _): bad("OAuth profile does not have an email address")
         // All these refusals have one text, so that it does not reveal whether an account exists.
-        case .stateUnknown, .wrongVerifier, .notProved, .refused: bad("OAuth authentication failed")
+        case .stateUnknown, .wrongVerifier, .notProved, .secretOutdated, .refused:
+            bad("OAuth authentication failed")
         case .providerAway:
             Problem(
                 .unavailable, "OAuth authentication failed", fields: [Field("retry-after", "5")])

@@ -181,7 +181,8 @@ enum ImmichOAuth {
     static let overrideName = "mobile_redirect_override"
 
     static let overrideRule = TextRule(
-        detail: "must be an https address without a fragment, or http on this machine",
+        detail: "must be an https address without a fragment, or one with http on localhost, "
+            + "127.0.0.1 or [::1]",
         example: "https://id.example.com/t/acme/immich/api/oauth/mobile-redirect"
     ) { text in
         let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }

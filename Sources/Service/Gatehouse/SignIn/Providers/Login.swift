@@ -55,7 +55,7 @@ extension ClientCall {
 
     /// Completes a sign-in: uses up the state, redeems the code, verifies the provider's response,
     /// and lets the rules identify the user. Throws `.stateUnknown`, `.wrongVerifier`,
-    /// `.verifierMissing`, `.notProved`, `.providerAway`, `.refused`.
+    /// `.verifierMissing`, `.notProved`, `.secretOutdated`, `.providerAway`, `.refused`.
     func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
         let (person, begun) = try await proveLogin(answer)
         do {
@@ -232,15 +232,14 @@ extension ClientCall {
     }
 
     /// Returns the secret of the client at the provider; `nil` for a public client. Throws
-    /// `.notProved` if the provider was changed after the client's own secret was set.
+    /// `.secretOutdated` if the provider was changed after the client's own secret was set.
     func secret(at provider: ProviderRow) async throws -> String? {
         guard let id = ownClientID(at: provider) else {
             return try await database.clientSecret(of: provider)
         }
         guard let secret = try await scope.clientSecret(of: client.name) else { return nil }
         guard secret.audience == provider.secretAudience(clientID: id) else {
-            throw SignInRefusal.notProved(
-                "the provider has changed since the client's secret was set: set it again")
+            throw SignInRefusal.secretOutdated
         }
         return secret.text
     }

@@ -328,7 +328,7 @@ extension RemoteProvider {
     /// this check, the owner of another app could sign in as that app's users. Returns when the
     /// token was issued, which the token itself does not say.
     func requireOurs(_ token: String) async throws -> TokenTime {
-        guard let secret else { throw SignInRefusal.noProvider }
+        guard let secret else { throw SignInRefusal.secretMissing }
         let url = try await endpoint(.tokenCheck)
         let body = JSONValue.object([.init("access_token", .string(token))])
         let answer = try await send(

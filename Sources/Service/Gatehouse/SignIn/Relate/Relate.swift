@@ -64,7 +64,8 @@ enum Relate {
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {
         // The bearer token was issued by no provider of this tenant.
-        case .notProved, .noProvider: Problem(.unauthorized, "Authentication required")
+        case .notProved, .secretOutdated, .noProvider:
+            Problem(.unauthorized, "Authentication required")
         default: nil
         }
     }
@@ -169,7 +170,7 @@ enum RelateProfile {
             throw Relate.bad("DisplayName must be 200 characters or less")
         }
         guard DisplayText.isName(name) else {
-            throw Relate.bad("DisplayName must have no control characters")
+            throw Relate.bad("DisplayName must have no control or invisible characters")
         }
         let renamed = try await call.scope.change(by: call.actor(user)) { change in
             let row = try await change.lockUser(user.id)

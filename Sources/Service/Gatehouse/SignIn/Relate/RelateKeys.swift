@@ -44,7 +44,7 @@ enum RelateKeys {
             throw Relate.bad("Name must be 100 characters or less")
         }
         guard DisplayText.isName(name) else {
-            throw Relate.bad("Name must have no control characters")
+            throw Relate.bad("Name must have no control or invisible characters")
         }
         let known = try await catalogue(call)
         let scopes = try scopes(known, input)
@@ -62,7 +62,7 @@ enum RelateKeys {
         let deviceName = DisplayText.named(input.optionalString("deviceName") ?? "")
         guard !isBlank(deviceName) else { throw Relate.bad("DeviceName is required") }
         guard DisplayText.isName(deviceName) else {
-            throw Relate.bad("DeviceName must have no control characters")
+            throw Relate.bad("DeviceName must have no control or invisible characters")
         }
         let told = input.optionalString("platform") ?? ""
         guard !isBlank(told) else { throw Relate.bad("Platform is required") }

@@ -209,7 +209,7 @@ struct Credential: Sendable {
         }
         if let first = found.first {
             guard found.allSatisfy({ sameBytes($0, first) }) else {
-                throw Problem(.invalidRequest, "Two different credentials: send one.")
+                throw Problem(.invalidRequest, "There are different credentials; send one.")
             }
             text = first
             source = .header

@@ -70,8 +70,13 @@ struct ClientCall: Sendable {
     /// anything else.
     func object() throws -> Input {
         if request.body.isEmpty { return Input() }
-        guard let value = try? JSONValue(parsing: request.body), let input = Input(object: value)
-        else {
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: request.body)
+        } catch {
+            throw Problem(.invalidRequest, "The body cannot be read as JSON: \(error).")
+        }
+        guard let input = Input(object: value) else {
             throw Problem(.invalidRequest, "The body must be a JSON object.")
         }
         return input

@@ -33,6 +33,12 @@ enum SignInRefusal: Error, Sendable, Equatable {
     /// The provider refused the code, or its token is invalid; the value is the reason, for the
     /// log.
     case notProved(String)
+    /// The provider returned an error instead of a code; the value is the reason, for the log.
+    case endedByProvider(String)
+    /// The provider was changed after the client's own secret was set.
+    case secretOutdated
+    /// The sign-in needs the client's secret at the provider, and none is set.
+    case secretMissing
     /// The provider is unavailable; the value is the cause, for the log.
     case providerAway(String)
     /// The rules refuse the person; `reference` is the decision's short reference.
@@ -82,6 +88,16 @@ extension SignInRefusal {
                 "The code verifier is missing or does not match the code challenge.")
         case .notProved:
             Problem(.invalidRequest, "The provider's answer could not be verified.")
+        case .endedByProvider:
+            Problem(.invalidRequest, "The provider ended the sign-in; start again.")
+        case .secretOutdated:
+            Problem(
+                .invalidRequest,
+                "The client's secret at the provider must be set again; ask an operator.")
+        case .secretMissing:
+            Problem(
+                .invalidRequest,
+                "The provider has no client secret for this client; ask an operator to set it.")
         case .providerAway:
             Problem(
                 .unavailable, "The provider cannot be reached; try again.",
@@ -119,7 +135,10 @@ extension SignInRefusal {
     /// The cause without the log's prefix; `nil` if the refusal has no further cause.
     var reason: String? {
         switch self {
-        case .notProved(let reason): reason
+        case .notProved(let reason), .endedByProvider(let reason): reason
+        case .secretOutdated:
+            "the provider has changed since the client's secret was set: set it again"
+        case .secretMissing: "the provider has no client secret for this client: set it"
         case .refused(let reason, let reference):
             reason.rawValue + Self.referenceStart + reference
         case .tenantSuspended: "tenant_suspended"
@@ -151,7 +170,9 @@ extension Contract {
     ) async throws -> Response {
         do {
             return try await work()
-        } catch let refusal as SignInRefusal where refusal == .noProvider {
+        } catch let refusal as SignInRefusal
+            where refusal == .noProvider || refusal == .secretMissing
+        {
             var problem = ours(Problem(.internalError, text), refusal.cause)
             problem.isForeseen = true
             throw problem

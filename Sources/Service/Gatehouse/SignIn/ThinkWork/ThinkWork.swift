@@ -28,7 +28,7 @@ enum ThinkWork {
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {
-        case .notProved, .invalidToken, .signedOut, .invalidKey:
+        case .notProved, .secretOutdated, .invalidToken, .signedOut, .invalidKey:
             Problem(.unauthorized, "Unauthorized")
         default: nil
         }
