@@ -19,7 +19,7 @@ import Testing
         #expect(unset.status == 200 && unset.json["enabled"] == .bool(false))
         let first = try #require(unset.first("etag"))
         let unquoted = try await put(#"{"enabled":true}"#, "v1")
-        #expect(unquoted.status == 400 && unquoted.text.contains("quotation marks"))
+        #expect(unquoted.status == 412 && unquoted.text.contains("quotation marks"))
         #expect(try await put(#"{"enabled":true}"#, first).status == 200)
         let set = try await service.send(.get, Self.path, as: .platformOwner)
         #expect(set.json["enabled"] == .bool(true))

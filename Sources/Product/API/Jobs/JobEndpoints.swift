@@ -215,7 +215,7 @@ extension JobEndpoints {
             summary: "Streams the job's progress as Server-Sent Events until the job ends. Each "
                 + "event's data is the job.",
             notes: Self.eventsText, access: access,
-            answers: [Answer(200, .other([.text("text/event-stream")]))],
+            answers: [Answer(200, .other([.events]))],
             problems: [.rateLimited], isStream: true
         ) { call in
             let (scope, job) = try await find(call)

@@ -75,7 +75,9 @@ extension Endpoint {
                     "If-Match", in: "header", required: ifMatch == .required,
                     "The ETag of the version that the change is based on. If the object has "
                         + "another ETag now, the response is 412.",
-                    schemas.schema(.string(min: 1))))
+                    schemas.schema(.string(rule: .entityTag)) + [
+                        .init("examples", .array([.string(#""v3""#)]))
+                    ]))
         }
         return all
     }

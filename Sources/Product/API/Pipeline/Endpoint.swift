@@ -186,9 +186,10 @@ package struct Media: Sendable, ExpressibleByStringLiteral {
     /// A file whose type the endpoint finds out itself. Generated clients know no other binary type.
     static let bytes: Media = "application/octet-stream"
 
-    /// A text, such as a stream of events.
-    static func text(_ type: String) -> Media {
-        Media(type) { _ in .object([.init("type", .string("string"))]) }
+    /// A stream of server-sent events. Its schema has no type: some tools hold a schema against the
+    /// whole text, and others against each event.
+    static let events = Media("text/event-stream") { _ in
+        .object([.init("description", .string("Server-sent events."))])
     }
 
     /// An object: the fields of a form, or JSON under a type of its own.

@@ -65,22 +65,17 @@ package enum ETag {
 }
 
 extension Call {
-    /// Throws 412 if `If-Match` is present and contains neither the object's tag nor `*`; 400 if it
-    /// contains a tag without quotation marks. The comparison is strong, so a weak tag never matches
-    /// (RFC 9110 section 13.1.1).
+    /// Throws 412 if `If-Match` is present and contains neither the object's tag nor `*`. The
+    /// comparison is strong, so a weak tag never matches (RFC 9110 section 13.1.1).
     package func requireMatch(_ etag: String) throws {
         let lines = request.all("if-match")
         guard !lines.isEmpty else { return }
         let tags = lines.flatMap { $0.split(separator: ",") }.map(\.trimmingSpaces)
         if tags.contains(where: { $0 == "*" || sameBytes(String($0), etag) }) { return }
-        guard tags.allSatisfy({ $0 == "*" || $0.hasSuffix("\"") }) else {
-            throw Problem(
-                .invalidRequest, "If-Match must have the ETag with its quotation marks, or `*`.")
-        }
         throw Problem(
             .preconditionFailed,
             "If-Match does not have the object's current ETag: the object has changed since it was "
-                + "read, or the ETag is weak (`W/`).")
+                + "read, or the ETag is weak (`W/`) or lacks its quotation marks.")
     }
 }
 

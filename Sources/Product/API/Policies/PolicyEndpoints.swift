@@ -73,10 +73,10 @@ package enum PolicyEndpoints {
     private static func check(_ call: Call, _ current: PolicyRow) throws {
         do {
             try call.requireMatch(current.etag)
-        } catch var problem as Problem where problem.code == .preconditionFailed {
+        } catch var problem as Problem {
             problem.detail =
                 "Version \(current.version) is in force: read it, then publish your change on top "
-                + "of it. A weak ETag (`W/`) never matches."
+                + "of it. An ETag that is weak (`W/`) or lacks its quotation marks never matches."
             problem.fields.append(Field("etag", current.etag))
             problem.members.append(JSONValue.Member("current", current.publication))
             throw problem

@@ -204,6 +204,13 @@ package struct TextRule: Sendable {
         pattern: "^[!-~]([ -~]*[!-~])?$", detail: "must be one line of printable ASCII"
     ) { text in text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
+    /// The value of `If-Match`: an entity tag with its quotation marks, or `*` (RFC 9110 section
+    /// 13.1.1). The server also takes a list of tags; a tag of any other form never matches.
+    static let entityTag = TextRule(
+        pattern: #"^(\*|"[!#-~]*")$"#,
+        detail: "must be an entity tag with its quotation marks, or `*`", example: #""v3""#
+    ) { text in text.hasSuffix("*") || text.hasSuffix("\"") }
+
     /// A name, a label or a note: a single line, which is displayed next to other texts.
     package static let displayName = TextRule(
         detail:
